@@ -1,0 +1,282 @@
+package realtime
+
+import (
+	"bufio"
+	"encoding/binary"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// line is what a connection's frames are written to.
+type line interface {
+	// send writes frames, in as few writes as their size allows, after setting the deadline of each. After an error,
+	// clean says whether the line stands between two frames, so that an ending could follow.
+	send(frames []*frame, deadline func() error) (clean bool, err error)
+	// try writes frames at once or not at all, as far as others can see, and never waits: what it returns is still to be
+	// sent, before anything else. Whoever writes the same to many connections lends all of them one gathered.
+	try(frames []*frame, g *gathered) (rest []*frame)
+	// close writes an ending, and lets nothing follow it.
+	close(code int, reason string, deadline time.Time)
+	// cut ends the line without a word, whoever uses it.
+	cut()
+	SetWriteDeadline(t time.Time) error
+	SetReadDeadline(t time.Time) error
+}
+
+// link is a hijacked connection. The WebSocket library reads through it and writes nothing but the close frames of its
+// own; our frames are made once, header included, and many of them go out in one write.
+type link struct {
+	net.Conn
+	in    *bufio.Reader // the library's, on this link
+	ahead []byte        // what was read before the library asked: by the server, or by await
+	small [256]byte     // where await reads: a page's pongs and unsubscribes, and the beginning of a subscribe
+
+	raw  syscall.RawConn // for try; nil where Conn is not the socket itself
+	lock chan struct{}   // holds one token: whole frames only, and none after a close frame
+	shut bool
+	torn bool // the beginning of a frame was written, and its rest was not
+}
+
+// rawOf is a socket, where writing to it is all that a Write of nc does.
+func rawOf(nc net.Conn) syscall.RawConn {
+	var raw syscall.RawConn
+	switch nc := nc.(type) {
+	case *net.TCPConn:
+		raw, _ = nc.SyscallConn()
+	case *net.UnixConn:
+		raw, _ = nc.SyscallConn()
+	}
+	return raw
+}
+
+// writeChunk bounds one write, and with it what a stalled reader can hold.
+const writeChunk = 64 << 10
+
+var chunks = sync.Pool{New: func() any { return new(make([]byte, 0, writeChunk)) }}
+
+// hijacker gives the WebSocket library a link and buffers that are small: control frames are all it writes, whole ones
+// in one piece, and what it reads is in the link.
+type hijacker struct {
+	http.ResponseWriter
+	link *link
+	err  error // that Hijack returned
+}
+
+func (j *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	nc, rw, err := hijack(j.ResponseWriter)
+	if err != nil {
+		j.err = err
+		return nil, nil, err
+	}
+	ahead, err := rw.Reader.Peek(rw.Reader.Buffered())
+	if err != nil {
+		nc.Close()
+		return nil, nil, err
+	}
+	j.link = &link{Conn: nc, raw: rawOf(nc), ahead: append([]byte(nil), ahead...), lock: make(chan struct{}, 1)}
+	j.link.in = bufio.NewReaderSize(j.link, 16)
+	return j.link, bufio.NewReadWriter(j.link.in, bufio.NewWriterSize(j.link, maxControlFrame)), nil
+}
+
+// hijack asks each ResponseWriter around the server's for the connection, from the outermost in: some wrappers can pass on
+// only what they wrap themselves.
+func hijack(w http.ResponseWriter) (nc net.Conn, rw *bufio.ReadWriter, err error) {
+	err = http.ErrNotSupported
+	for {
+		if j, is := w.(http.Hijacker); is {
+			if nc, rw, err = j.Hijack(); err == nil {
+				return nc, rw, nil
+			}
+		}
+		inner, wraps := w.(interface{ Unwrap() http.ResponseWriter })
+		if !wraps {
+			return nil, nil, err
+		}
+		w = inner.Unwrap()
+	}
+}
+
+// maxControlFrame is the largest control frame of a server: its header and 125 bytes.
+const maxControlFrame = 2 + 125
+
+// await returns when there is something to read, or reading failed, which the next Read says again. An idle connection
+// waits here and not in the library, whose calls go so deep that the waiting goroutine would keep four times the stack.
+func (l *link) await() {
+	if len(l.ahead) == 0 && l.in.Buffered() == 0 {
+		n, _ := l.Conn.Read(l.small[:])
+		l.ahead = l.small[:n]
+	}
+}
+
+func (l *link) Read(p []byte) (int, error) {
+	if len(l.ahead) > 0 {
+		n := copy(p, l.ahead)
+		l.ahead = l.ahead[n:]
+		return n, nil
+	}
+	return l.Conn.Read(p)
+}
+
+// Write is the library's: a close frame of its own, in one piece. After ours it is dropped.
+func (l *link) Write(p []byte) (int, error) {
+	l.lock <- struct{}{}
+	defer func() { <-l.lock }()
+	if l.shut || l.torn {
+		return len(p), nil
+	}
+	l.shut = true
+	if err := l.SetWriteDeadline(time.Now().Add(closeWrite)); err != nil {
+		return 0, err
+	}
+	return l.Conn.Write(p)
+}
+
+func (l *link) send(frames []*frame, deadline func() error) (clean bool, err error) {
+	l.lock <- struct{}{}
+	defer func() { <-l.lock }()
+	if l.shut {
+		return false, net.ErrClosed
+	}
+	clean = !l.torn
+	write := func(p []byte, whole bool) error {
+		if err := deadline(); err != nil {
+			return err
+		}
+		n, err := l.Conn.Write(p)
+		clean = (err == nil && whole) || (n == 0 && clean)
+		l.torn = !clean
+		return err
+	}
+	if len(frames) == 1 && len(frames[0].data) <= writeChunk {
+		err = write(frames[0].data, true)
+		return clean, err
+	}
+	var buf []byte // pooled, once there is something to gather
+	for _, f := range frames {
+		if len(buf) > 0 && len(buf)+len(f.data) > writeChunk {
+			if err := write(buf, true); err != nil {
+				return clean, err
+			}
+			buf = buf[:0]
+		}
+		rest := f.data
+		for len(rest) > writeChunk {
+			if err := write(rest[:writeChunk], false); err != nil {
+				return clean, err
+			}
+			rest = rest[writeChunk:]
+		}
+		if len(rest) < len(f.data) { // the end of a long one
+			if err := write(rest, true); err != nil {
+				return clean, err
+			}
+			continue
+		}
+		if buf == nil {
+			pooled := chunks.Get().(*[]byte)
+			defer chunks.Put(pooled)
+			buf = (*pooled)[:0]
+		}
+		buf = append(buf, rest...)
+	}
+	if len(buf) > 0 {
+		err = write(buf, true)
+	}
+	return clean, err
+}
+
+// gathered is frames in one piece, kept for the next connection that gets the same.
+type gathered struct {
+	frames []*frame
+	data   []byte
+}
+
+// maxGathered bounds what one write tries at once: a burst of many large fragments.
+const maxGathered = 256 << 10
+
+func (g *gathered) of(frames []*frame) []byte {
+	if !slices.Equal(g.frames, frames) {
+		g.frames, g.data = frames, g.data[:0]
+		for _, f := range frames {
+			g.data = append(g.data, f.data...)
+		}
+	}
+	return g.data
+}
+
+var gathers = sync.Pool{New: func() any { return new(gathered) }}
+
+// lend returns an empty one, to be given back.
+func lend() *gathered { return gathers.Get().(*gathered) }
+
+func (g *gathered) back() {
+	g.frames = nil
+	gathers.Put(g)
+}
+
+func (l *link) try(frames []*frame, g *gathered) (rest []*frame) {
+	if l.raw == nil || len(frames) > 1 && weigh(frames) > maxGathered {
+		return frames
+	}
+	select {
+	case l.lock <- struct{}{}:
+		defer func() { <-l.lock }()
+	default: // a close frame is being written
+		return frames
+	}
+	if l.shut || l.torn {
+		return frames
+	}
+	all := frames[0].data
+	if len(frames) > 1 {
+		all = g.of(frames)
+	}
+	n, _ := writeNow(l.raw, all) // an error is met again when the rest is sent
+	for i, f := range frames {
+		if n < len(f.data) {
+			if n > 0 {
+				l.torn = true
+				rest = append(rest, &frame{data: f.data[n:]})
+				i++
+			}
+			return append(rest, frames[i:]...)
+		}
+		n -= len(f.data)
+	}
+	return nil
+}
+
+func (l *link) cut() { l.Conn.Close() }
+
+func (l *link) close(code int, reason string, deadline time.Time) {
+	l.lock <- struct{}{}
+	defer func() { <-l.lock }()
+	if l.shut {
+		return
+	}
+	l.shut = true
+	if l.torn { // it would land inside a frame
+		l.Conn.Close()
+		return
+	}
+	if l.SetWriteDeadline(deadline) == nil {
+		payload := binary.BigEndian.AppendUint16(nil, uint16(code))
+		payload = append(payload, reason...)
+		l.Conn.Write(append([]byte{0x88, byte(len(payload))}, payload...))
+	}
+}
+
+// header makes room for and writes the header of a whole text frame, unmasked as a server's are.
+func header(size int) []byte {
+	switch {
+	case size < 126:
+		return append(make([]byte, 0, size+2), 0x81, byte(size))
+	case size < 1<<16:
+		return binary.BigEndian.AppendUint16(append(make([]byte, 0, size+4), 0x81, 126), uint16(size))
+	}
+	return binary.BigEndian.AppendUint64(append(make([]byte, 0, size+10), 0x81, 127), uint64(size))
+}

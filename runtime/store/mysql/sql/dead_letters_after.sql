@@ -1,0 +1,8 @@
+-- G17: given-up messages in the order in which they failed.
+SELECT d.id, d.instance_id, d.sequence, d.operation, d.arguments, d.origin, d.idempotency_key, d.fingerprint,
+	d.attempts,
+	d.max_attempts, d.enqueued_at, d.available_at, d.failed_at, 'dead', NULL, NULL, d.error_kind, d.meta, d.actor_type,
+	d.actor_id,
+	d.error_text, d.replacement
+FROM lockstep_dead_letters d FORCE INDEX (lockstep_dead_letters_failed)
+WHERE d.failed_at >= ? AND (d.failed_at > ? OR d.id > ?) ORDER BY d.failed_at, d.id LIMIT ?

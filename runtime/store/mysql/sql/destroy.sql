@@ -1,0 +1,2 @@
+-- G28: the incarnation ends.
+DELETE FROM lockstep_instances WHERE id = ?

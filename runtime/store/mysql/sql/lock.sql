@@ -1,0 +1,8 @@
+-- Design 4: rows are taken by primary key, and one that somebody holds is skipped, not waited for.
+SELECT i.id, i.actor_type, i.actor_id, i.head_sequence, i.next_sequence, i.tail, i.owner, i.token, i.generation,
+	i.lease_until,
+	i.claimed_id, i.paused_at, i.revision, i.message_id, i.broadcast_previous, i.broadcast_revision,
+	i.broadcast_message_id,
+	i.last_used_at, i.state_version
+FROM lockstep_instances i FORCE INDEX (PRIMARY) WHERE i.id IN (/*each*/?/*end*/)
+FOR UPDATE SKIP LOCKED

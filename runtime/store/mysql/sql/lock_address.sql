@@ -1,0 +1,8 @@
+-- G2: as lock_waiting, for one actor that is there, whatever the application's transaction has read before.
+SELECT i.id, i.actor_type, i.actor_id, i.head_sequence, i.next_sequence, i.tail, i.owner, i.token, i.generation,
+	i.lease_until,
+	i.claimed_id, i.paused_at, i.revision, i.message_id, i.broadcast_previous, i.broadcast_revision,
+	i.broadcast_message_id,
+	i.last_used_at, i.state_version
+FROM lockstep_instances i FORCE INDEX (lockstep_instances_actor) WHERE i.actor_type = ? AND i.actor_id = ?
+FOR UPDATE

@@ -1,0 +1,7 @@
+-- G3: an idempotency key is unique for each incarnation.
+SELECT m.id, m.instance_id, m.sequence, m.operation, m.arguments, m.origin, m.idempotency_key, m.fingerprint,
+	m.attempts,
+	m.max_attempts, m.enqueued_at, m.available_at, m.finished_at, m.status, m.result, m.rejection, m.error_kind, m.meta,
+	i.actor_type, i.actor_id
+FROM lockstep_messages m FORCE INDEX (lockstep_messages_key) STRAIGHT_JOIN lockstep_instances i ON i.id = m.instance_id
+WHERE m.instance_key IN (/*each*/?/*end*/)

@@ -1,0 +1,15 @@
+-- As session, on a connection of the application's, whose own settings are kept aside.
+SET @lockstep_autocommit = @@SESSION.autocommit,
+	@lockstep_sql_mode = @@SESSION.sql_mode,
+	@lockstep_innodb_lock_wait_timeout = @@SESSION.innodb_lock_wait_timeout,
+	@lockstep_unique_checks = @@SESSION.unique_checks,
+	@lockstep_character_set_client = @@SESSION.character_set_client,
+	@lockstep_collation_connection = @@SESSION.collation_connection,
+	@lockstep_character_set_results = @@SESSION.character_set_results,
+	SESSION autocommit = 1,
+	SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION',
+	SESSION innodb_lock_wait_timeout = ?,
+	SESSION unique_checks = 1,
+	SESSION character_set_client = 'utf8mb4',
+	SESSION collation_connection = 'utf8mb4_bin',
+	SESSION character_set_results = 'utf8mb4'

@@ -1,0 +1,3 @@
+-- G25: an actor reads its own schedule.
+SELECT operation, key, next_at, interval, catch_up
+FROM lockstep.lockstep_reminders WHERE instance_id = $1::text ORDER BY operation, key

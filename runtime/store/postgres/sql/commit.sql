@@ -1,0 +1,2 @@
+-- G12: all or nothing.
+COMMIT

@@ -1,0 +1,5 @@
+-- G17: the newest given-up messages.
+SELECT id, instance_id, sequence, operation, arguments, origin, coalesce(idempotency_key, ''), coalesce(fingerprint, ''),
+	attempts, max_attempts, enqueued_at, available_at, failed_at, 'dead', NULL::text, NULL::text, error_kind, meta, actor_type,
+	actor_id, error_text, replacement
+FROM lockstep.lockstep_dead_letters ORDER BY failed_at DESC, id DESC LIMIT $1::bigint

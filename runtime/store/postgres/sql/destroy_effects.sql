@@ -1,0 +1,2 @@
+-- G26, G28: nothing that a destroyed actor left behind can act or be addressed.
+DELETE FROM lockstep.lockstep_effects WHERE instance_id = $1::text

@@ -1,0 +1,2 @@
+-- G12: nothing.
+ROLLBACK

@@ -1,0 +1,2 @@
+-- G12: an item that is refused takes back its own writes only.
+SAVEPOINT lockstep_item

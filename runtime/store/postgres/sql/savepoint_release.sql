@@ -1,0 +1,2 @@
+-- G12: an item that was not refused is part of the whole.
+RELEASE SAVEPOINT lockstep_item

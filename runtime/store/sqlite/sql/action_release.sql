@@ -1,0 +1,2 @@
+-- G12: it is there as long as the transaction is.
+RELEASE lockstep_action

@@ -1,0 +1,2 @@
+-- All or nothing.
+COMMIT

@@ -1,0 +1,4 @@
+-- G17: given-up messages in the order in which they failed.
+SELECT id, instance_id, sequence, operation, arguments, origin, idempotency_key, fingerprint, attempts, max_attempts,
+	enqueued_at, available_at, failed_at, 'dead', NULL, NULL, error_kind, meta, actor_type, actor_id, error_text, replacement
+FROM lockstep_dead_letters WHERE (failed_at, id) > (?, ?) ORDER BY failed_at, id LIMIT ?

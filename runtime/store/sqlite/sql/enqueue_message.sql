@@ -1,0 +1,5 @@
+-- G1, G3: a message enters history once; an id or key that is there changes nothing.
+INSERT INTO lockstep_messages (id, instance_id, sequence, previous, operation, arguments, origin, idempotency_key,
+	fingerprint, attempts, max_attempts, enqueued_at, available_at, status, meta)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'live', ?)
+ON CONFLICT DO NOTHING

@@ -1,0 +1,7 @@
+-- G5: the head of a mailbox is the only message that can run.
+SELECT m.id, m.instance_id, m.sequence, m.operation, m.arguments, m.origin, m.idempotency_key, m.fingerprint, m.attempts,
+	m.max_attempts, m.enqueued_at, m.available_at, m.finished_at, m.status, m.result, m.rejection, m.error_kind, m.meta,
+	i.actor_type, i.actor_id,
+	i.lease_until, i.paused_at
+FROM lockstep_messages m JOIN lockstep_instances i ON i.id = m.instance_id
+WHERE m.id = ?

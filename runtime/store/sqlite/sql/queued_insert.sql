@@ -1,0 +1,2 @@
+-- G4, G5: a message behind the head; the primary key refuses a second of its sequence.
+INSERT INTO lockstep_queued (instance_id, sequence, message_id) VALUES (?, ?, ?)

@@ -1,0 +1,2 @@
+-- G4: one row for each mailbox whose head waits.
+INSERT INTO lockstep_ready (instance_id, sequence, message_id, actor_type, due_at) VALUES (?, ?, ?, ?, ?)

@@ -1,0 +1,2 @@
+-- An item that is refused takes back its own writes only.
+RELEASE item

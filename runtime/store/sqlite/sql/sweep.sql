@@ -1,0 +1,2 @@
+-- G28: history goes in bounded batches.
+DELETE FROM lockstep_messages WHERE id = ?

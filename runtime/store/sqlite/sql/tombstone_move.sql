@@ -1,0 +1,2 @@
+-- G28: whoever sweeps next goes on from here.
+INSERT INTO lockstep_tombstones (instance_id, message_id) VALUES (?, ?) ON CONFLICT DO NOTHING
