@@ -41,53 +41,86 @@ func (h *Hub) compare(ctx context.Context) error {
 		topics = append(topics, t)
 	}
 	h.mu.RUnlock()
-	var silent []silence
-	for len(topics) > 0 {
+	var found lags
+	var err error
+	for len(topics) > 0 && err == nil {
 		batch := topics[:min(len(topics), compareBatch)]
 		topics = topics[len(batch):]
-		of := make([]actors.Address, len(batch))
-		marks := make([]actors.Stamp, len(batch))
-		read := make([]int64, len(batch))
-		for i, t := range batch {
-			of[i] = t.actor
-			t.mu.Lock()
-			marks[i] = t.mark // before the read, so that what is followed meanwhile is no difference
-			if t.latest != nil {
-				read[i] = t.latest.snap.Broadcast
-			}
-			t.mu.Unlock()
-		}
-		var stamps []actors.Progress
-		err := guard(func() (err error) {
-			ctx, cancel := context.WithTimeout(ctx, patience)
-			defer cancel()
-			stamps, err = h.cfg.Source.Stamps(ctx, of)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		if len(stamps) != len(of) {
-			return fmt.Errorf("asked for %d stamps, got %d", len(of), len(stamps))
-		}
-		for i, t := range batch {
-			if t.compare(marks[i], read[i], stamps[i]) {
-				silent = append(silent, silence{t, stamps[i]})
-			}
+		err = h.compareBatch(ctx, batch, &found)
+	}
+	if len(found.behind) > 0 {
+		select {
+		case <-time.After(onItsWay):
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 	}
-	return h.compareSilent(ctx, silent)
+	for _, l := range found.behind {
+		l.topic.missed(l)
+	}
+	if err != nil {
+		return err
+	}
+	return h.compareSilent(ctx, found.silent)
 }
 
-// silence is a topic whose state went on without a broadcast.
-type silence struct {
+// onItsWay is how long the news of a commit may take before a comparison that saw the commit calls it lost.
+const onItsWay = 50 * time.Millisecond
+
+// lags are what one comparison found.
+type lags struct {
+	behind []lag // the topic has not followed what was broadcast
+	silent []lag // the state went on without a broadcast
+}
+
+// lag is a topic that does not stand where the database does.
+type lag struct {
 	topic *topic
+	seen  actors.Stamp // the topic's mark, before the read
 	at    actors.Progress
+}
+
+func (h *Hub) compareBatch(ctx context.Context, batch []*topic, found *lags) error {
+	of := make([]actors.Address, len(batch))
+	marks := make([]actors.Stamp, len(batch))
+	read := make([]int64, len(batch))
+	for i, t := range batch {
+		of[i] = t.actor
+		t.mu.Lock()
+		marks[i] = t.mark // before the read, so that what is followed meanwhile is no difference
+		if t.latest != nil {
+			read[i] = t.latest.snap.Broadcast
+		}
+		t.mu.Unlock()
+	}
+	var stamps []actors.Progress
+	err := guard(func() (err error) {
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		stamps, err = h.cfg.Source.Stamps(ctx, of)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if len(stamps) != len(of) {
+		return fmt.Errorf("asked for %d stamps, got %d", len(of), len(stamps))
+	}
+	for i, t := range batch {
+		l := lag{t, marks[i], stamps[i]}
+		switch behind, silent := t.compare(l, read[i]); {
+		case behind:
+			found.behind = append(found.behind, l)
+		case silent:
+			found.silent = append(found.silent, l)
+		}
+	}
+	return nil
 }
 
 // compareSilent judges commits without a broadcast. They changed nothing that their build lets pages follow; where another
 // build is at work, that may be something that this one does.
-func (h *Hub) compareSilent(ctx context.Context, list []silence) error {
+func (h *Hub) compareSilent(ctx context.Context, list []lag) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -122,21 +155,29 @@ func (h *Hub) mixed(ctx context.Context) (mixed bool, err error) {
 }
 
 // compare judges a stamp that was read while the mark was seen, and a snapshot had been read that showed the broadcasts
-// up to read: somebody may show it, though no news of it came, and then the database must still have it. It says whether
-// the state alone went on.
-func (t *topic) compare(seen actors.Stamp, read int64, now actors.Progress) (silent bool) {
+// up to read: somebody may show it, though no news of it came, and then the database must still have it.
+func (t *topic) compare(l lag, read int64) (behind, silent bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.marked || t.mark != seen {
-		return false // it moved meanwhile: the next comparison tells
+	if !t.marked || t.mark != l.seen {
+		return false, false // it moved meanwhile: the next comparison tells
 	}
-	if same(t.mark, now.Stamp) && now.Revision >= read {
-		if t.mark.Message == "" {
-			t.mark.Message = now.Message
-		}
-		return now.Committed > t.covered
+	if !same(t.mark, l.at.Stamp) || l.at.Revision < read {
+		return true, false
+	}
+	if t.mark.Message == "" {
+		t.mark.Message = l.at.Message
+	}
+	return false, l.at.Committed > t.covered
+}
+
+// missed has everything rendered, unless the news came after all; it may wait for its turn in the inbox.
+func (t *topic) missed(l lag) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.marked || t.mark != l.seen || t.inbox.reaches(l.at.Stamp) {
+		return
 	}
 	t.hub.meter.Count(CountGaps, "comparison", 1)
 	t.suspect()
-	return false
 }

@@ -175,14 +175,18 @@ func (t *topic) pass(j job) {
 	}
 	// Viewers render their own in their workers, from the topic's newest snapshot.
 	shared := targets[:0]
+	var own map[*conn][]showing // by connection, so that a worker sees all scopes of its page at once
 	for _, at := range targets {
 		if !at.personal() {
 			shared = append(shared, at)
 			continue
 		}
 		for s := range at.subs {
-			s.conn.stale(s, at)
+			note(&own, s.conn, append(own[s.conn], showing{s, at}))
 		}
+	}
+	for c, list := range own {
+		c.stale(list)
 	}
 	t.mu.Unlock()
 	if len(shared) == 0 {

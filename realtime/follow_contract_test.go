@@ -1,7 +1,9 @@
 package realtime_test
 
 import (
+	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -157,6 +159,43 @@ func TestC1_MarkMovesToTheRowsRevision(t *testing.T) {
 		w.tellFirst(&late)
 		settle()
 		p.wantFresh("s", tN, tM)
+	})
+}
+
+// What a pass pushes while an answer of the same revision is made is not sent after it once more.
+func TestC1_TheAnswerStandsForWhatWasPushedMeanwhile(t *testing.T) {
+	onBothLinks(t, func(t *testing.T, w *world) {
+		h := open(t, w, noCompare)
+		first, second := h.browse("alice"), h.browse("bob")
+		for _, p := range []*page{first, second} {
+			p.get("s", cart("a"), tN, tM)
+		}
+		first.subscribe("s")
+		synctest.Wait()
+		var late []actors.Broadcast
+		w.deliver = func(_ func(actors.Broadcast), b actors.Broadcast) { late = append(late, b) }
+		w.set(cart("a"), "n", 2)
+		answering, told := make(chan struct{}), make(chan struct{})
+		var once sync.Once
+		w.with(func() {
+			render := w.parts["m"].render
+			w.parts["m"] = part{observes: []string{"m"}, render: func(ctx context.Context, r realtime.RenderRequest, s state) (string, []wire.Target, error) {
+				once.Do(func() { close(answering) })
+				<-told
+				return render(ctx, r, s)
+			}}
+		})
+		second.subscribe("s")
+		<-answering
+		w.tellFirst(&late)
+		synctest.Wait()
+		first.wantFresh("s", tN)
+		close(told)
+		settle()
+		second.wantFresh("s", tN, tM)
+		if n := len(second.got("f")); n != 0 {
+			t.Errorf("%d fragments followed an answer that holds them", n)
+		}
 	})
 }
 

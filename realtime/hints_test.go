@@ -87,3 +87,40 @@ func TestC1_LostHintsAreFoundByComparing(t *testing.T) {
 		p.wantFresh("s", tN, tM)
 	})
 }
+
+// C1: a comparison that sees a commit before its news has come, or while the news waits for its turn, has nothing
+// rendered that the commit did not change.
+func TestC1_NewsOnItsWayIsNotLost(t *testing.T) {
+	for name, spoil := range map[string]func(w *world){
+		"still to come": func(w *world) {
+			w.deliver = func(tell func(actors.Broadcast), b actors.Broadcast) {
+				time.AfterFunc(30*time.Millisecond, func() { tell(b) })
+			}
+			w.set(cart("a"), "n", 2)
+		},
+		"waiting for its turn": func(w *world) {
+			for n := range 10 {
+				w.set(cart("a"), "n", 2+n)
+				synctest.Wait()
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onBothLinks(t, func(t *testing.T, w *world) {
+				h := open(t, w)
+				p := h.browse("alice")
+				p.get("s", cart("a"), tN, tM)
+				p.subscribe("s")
+				time.Sleep(2*time.Second - 5*time.Millisecond)
+				spoil(w)
+				settle()
+				p.wantFresh("s", tN, tM)
+				for _, f := range p.got("f") {
+					if f.Target == tM.Name(cart("a")) {
+						t.Errorf("a commit of n pushed m, at revision %s", f.Revision)
+					}
+				}
+			})
+		})
+	}
+}

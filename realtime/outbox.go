@@ -12,9 +12,10 @@ import (
 
 // frame is an encoded frame with its WebSocket header. Frames are shared between connections and never changed.
 type frame struct {
-	data  []byte
-	topic *topic // of a live fragment
-	name  string // of its target
+	data     []byte
+	topic    *topic // of a live fragment
+	name     string // of its target
+	revision int64
 
 	version *version // of a list: what it makes the page show
 	base    *version // of a patch: what the page must show before

@@ -233,8 +233,8 @@ func (c *conn) answer(s *sub, revoked int64) wire.Reason {
 // part is one target of an answer.
 type part struct {
 	at    *shown
-	r     *rendered
-	known bool // the page shows it already
+	r     *rendered // nil: nobody need know what the page shows
+	known bool      // the page shows it already
 }
 
 // sizeOf is how many bytes an answer sends.
@@ -264,11 +264,13 @@ func (c *conn) current(s *sub, v *view) ([]part, wire.Reason) {
 		at := order[i]
 		if b, ok := s.brought[at.name]; ok && b.stamp == v.snap.Stamp && b.build == c.hub.cfg.Build &&
 			(!at.personal() || b.viewer == c.viewer) {
+			shows := part{at: at, known: true}
 			if s.lists && at.part.List { // so that its first update need not be whole
 				if r, err := c.render(s, v, at); err == nil {
-					parts = append(parts, part{at, r, true})
+					shows.r = r
 				}
 			}
+			parts = append(parts, shows)
 			continue
 		}
 		if !c.maySee(s, at) {
@@ -350,7 +352,9 @@ func (c *conn) deliverAnswer(s *sub, v *view, parts []part, revoked int64) bool 
 		}
 	}
 	for _, p := range parts {
-		s.brings(t.shown[p.at.name], p.r.version)
+		if p.r != nil {
+			s.brings(t.shown[p.at.name], p.r.version)
+		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -366,6 +370,11 @@ func (c *conn) deliverAnswer(s *sub, v *view, parts []part, revoked int64) bool 
 	answer := wire.AppendAnswer(nil, s.number, s.scope, v.snap.Instance, wire.Rev(v.snap.Revision), pieces)
 	c.out.addControl(newFrame(answer))
 	c.round.answers(s.number, v.snap.Stamp)
+	for _, p := range parts {
+		if f := s.held[p.at.name]; f != nil && f.revision <= v.snap.Revision {
+			delete(s.held, p.at.name) // the page has it by the answer
+		}
+	}
 	c.releaseHeld(s)
 	return true
 }

@@ -232,6 +232,15 @@ func (t *topic) tell(b actors.Broadcast) {
 	t.kick()
 }
 
+// reaches says whether what waits goes up to a stamp.
+func (i *inbox) reaches(at actors.Stamp) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.gap || slices.ContainsFunc(i.news, func(b actors.Broadcast) bool {
+		return b.Instance == at.Instance && b.Revision >= at.Revision
+	})
+}
+
 // suspect asks for everything to be rendered.
 func (t *topic) suspect() {
 	t.inbox.mu.Lock()

@@ -37,11 +37,12 @@ type rendered struct {
 	err  error
 	frag Fragment
 
-	name     string
-	instance string
-	revision wire.Revision
-	html     []byte // as JSON
-	piece    []byte // of an answer
+	name      string
+	instance  string
+	committed int64         // its snapshot's revision
+	revision  wire.Revision // the same, as pages have it
+	html      []byte        // as JSON
+	piece     []byte        // of an answer
 
 	once  sync.Once
 	frame *frame
@@ -54,7 +55,7 @@ type rendered struct {
 func (r *rendered) live(t *topic) *frame {
 	r.once.Do(func() {
 		r.frame = newFrame(wire.AppendLive(nil, r.instance, r.revision, r.name, r.html))
-		r.frame.topic, r.frame.name, r.frame.version = t, r.name, r.version
+		r.frame.topic, r.frame.name, r.frame.revision, r.frame.version = t, r.name, r.committed, r.version
 	})
 	return r.frame
 }
@@ -111,7 +112,7 @@ func (r *rendered) render(ctx context.Context, h *Hub, req RenderRequest, name s
 	if err != nil {
 		return err
 	}
-	r.name, r.instance, r.revision = name, req.Snapshot.Instance, wire.Rev(req.Snapshot.Revision)
+	r.name, r.instance, r.committed, r.revision = name, req.Snapshot.Instance, req.Snapshot.Revision, wire.Rev(req.Snapshot.Revision)
 	r.html = wire.String(r.frag.HTML)
 	r.piece = wire.AppendPiece(nil, name, r.revision, r.html)
 	r.frag.HTML = "" // it is in html

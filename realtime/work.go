@@ -185,14 +185,16 @@ func (c *conn) stop(s *sub, reason wire.Reason) {
 	c.kick()
 }
 
-// stale asks for a target to be rendered for this viewer. topic.mu is held.
-func (c *conn) stale(s *sub, at *shown) {
+// stale asks for targets to be rendered for this viewer. topic.mu is held.
+func (c *conn) stale(list []showing) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.over != nil || s.gone {
+	if c.over != nil {
 		return
 	}
-	c.mark(s, at)
+	for _, what := range list {
+		c.mark(what.sub, what.at)
+	}
 	c.kick()
 }
 
