@@ -46,8 +46,7 @@ func (w *wiring) across(t *testing.T) *bustest.Proxy {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := bustest.NewProxy(t, net.JoinHostPort(cfg.Host, strconv.Itoa(int(cfg.Port))))
-		p.Only("LISTEN")
+		p := bustest.NewProxyWhere(t, net.JoinHostPort(cfg.Host, strconv.Itoa(int(cfg.Port))), "LISTEN")
 		host, port, _ := net.SplitHostPort(p.Addr())
 		w.Address += " sslmode=disable host=" + host + " port=" + port // so that what is said can be read
 		return p

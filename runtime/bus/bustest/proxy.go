@@ -25,11 +25,17 @@ type Proxy struct {
 // NewProxy listens until the test ends.
 func NewProxy(t testing.TB, server string) *Proxy {
 	t.Helper()
+	return NewProxyWhere(t, server, "")
+}
+
+// NewProxyWhere is NewProxy, but Darken concerns only connections on which a client has said something in one packet.
+func NewProxyWhere(t testing.TB, server, said string) *Proxy {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Proxy{listener: l, server: server}
+	p := &Proxy{listener: l, server: server, only: said}
 	go p.serve()
 	t.Cleanup(func() {
 		l.Close()
@@ -43,9 +49,6 @@ func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
 // Bytes is how many bytes have arrived, from both sides.
 func (p *Proxy) Bytes() int64 { return p.bytes.Load() }
-
-// Only has Darken concern only connections on which a client has said something in one packet. Call it first.
-func (p *Proxy) Only(said string) { p.only = said }
 
 // Darken lets every packet of the connections that exist vanish, for good, without closing them, and those of new ones
 // until Lighten.
