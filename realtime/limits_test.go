@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -164,6 +165,39 @@ func TestR47_FloodsAreClosed(t *testing.T) {
 			q.wantFresh("s", tN)
 		})
 	}
+}
+
+// R47: who sends commands faster than they are done waits, before they fill the memory.
+func TestR47_CommandsThatWaitAreBounded(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		h := open(t, w)
+		p := h.browse("x")
+		p.get("s", cart("a"), tN)
+		done := make(chan struct{})
+		w.with(func() {
+			w.allow = func(context.Context, actors.Request) error { <-done; return nil }
+		})
+		p.subscribe("s")
+		synctest.Wait()
+		const all = 5000
+		var sent atomic.Int64
+		go func() {
+			for range all {
+				p.send(wire.Command{Type: "unsub", Scope: "unknown"})
+				sent.Add(1)
+			}
+		}()
+		synctest.Wait()
+		if n := sent.Load(); n < 1000 || n > 1100 {
+			t.Errorf("%d commands were taken while one is worked on, want about 1024", n)
+		}
+		close(done)
+		settle()
+		p.wantFresh("s", tN)
+		if n := sent.Load(); n != all || p.closeCode() != 0 {
+			t.Errorf("%d of %d commands were taken in the end, closed with %d", n, all, p.closeCode())
+		}
+	})
 }
 
 // R34: the largest page works, a larger token or frame is refused with bounded memory.
