@@ -2,21 +2,22 @@
 
 import { entered, isDraft, isField, isUsers, keep, restore } from "./fields.js";
 import { attribute, inert } from "./html.js";
-import { all, insert, pairing } from "./pair.js";
+import { all, insert, kind, pair } from "./pair.js";
 
 const SCOPE = "lockstep-scope";
 const CARRIED = "input[name=_ls_key],[data-ls-outcome]"; // in a form on the page, never in a pushed one
 
-/** Attributes that belong to the page and not to a rendering: an update leaves them as they are. By selector. */
-const SPARED = Object.entries({
-	[SCOPE]: ["status"],
-	"form[data-ls-form]": ["aria-busy"],
-	"details,dialog": ["open"],
-	"[data-ls-focus]": ["data-ls-focus", "tabindex"],
-});
+/** Attributes that belong to the page and not to a rendering, by selector: an update leaves them as they are. */
+const SPARED = [
+	[SCOPE, "status"],
+	["form[data-ls-form]", "aria-busy"],
+	["details,dialog", "open"],
+	["[data-ls-focus]", "tabindex"],
+	["[data-ls-focus]", "data-ls-focus"],
+];
 
 /** Attributes that two equal renderings may differ in. */
-const LOOSE = [...SPARED, ...Object.entries({ "[data-ls-token]": ["data-ls-token"], [SCOPE]: ["token", "revision"] })];
+const LOOSE = [...SPARED, ["[data-ls-token]", "data-ls-token"], [SCOPE, "token"], [SCOPE, "revision"]];
 
 /** @param {Element} element a copy of it with all of that left out, in a box */
 function bare(element) {
@@ -24,9 +25,7 @@ function bare(element) {
 	box.append(inert.importNode(element, true));
 	for (const part of box.querySelectorAll(CARRIED)) part.remove();
 	for (const part of box.querySelectorAll("[data-ls-keep]")) part.replaceWith(inert.createElement(part.localName));
-	for (const [selector, names] of LOOSE) {
-		for (const part of box.querySelectorAll(selector)) for (const name of names) part.removeAttribute(name);
-	}
+	for (const [selector, name] of LOOSE) for (const part of box.querySelectorAll(selector)) part.removeAttribute(name);
 	box.normalize();
 	return box;
 }
@@ -40,7 +39,7 @@ const QUIRKS = [CARRIED, "[data-ls-keep]", ...LOOSE.map(([selector]) => selector
 
 /** Whether there is nothing to do. @param {Element} shown @param {Element} fresh */
 export const same = (shown, fresh) =>
-	alike(shown, fresh) || ([shown, fresh].some((root) => all(root, QUIRKS).length) && alike(bare(shown), bare(fresh)));
+	alike(shown, fresh) || ([shown, fresh].some((root) => all(root, QUIRKS)[0]) && alike(bare(shown), bare(fresh)));
 
 /** Brings the outcome and the key that a form shows into its new rendering, at the same place. */
 function carry(/** @type {Element} */ shown, /** @type {Element} */ fresh) {
@@ -58,7 +57,7 @@ function carry(/** @type {Element} */ shown, /** @type {Element} */ fresh) {
 }
 
 /** @param {Element} element @param {string} name */
-const isSpared = (element, name) => SPARED.some(([selector, names]) => names.includes(name) && element.matches(selector));
+const isSpared = (element, name) => SPARED.some(([selector, spared]) => spared === name && element.matches(selector));
 
 /** @param {Element} shown @param {Element} fresh @param {(name: string) => boolean} isUsers */
 function setAttributes(shown, fresh, isUsers) {
@@ -75,7 +74,7 @@ function focusNear(element) {
 	for (; element && element !== document.documentElement; element = element.parentElement) {
 		const place = /** @type {HTMLElement} */ (element);
 		const lent = !place.hasAttribute("tabindex");
-		const giveBack = () => ["tabindex", "data-ls-focus"].forEach((name) => place.removeAttribute(name));
+		const giveBack = () => ["data-ls-focus", "tabindex"].forEach((name) => place.removeAttribute(name));
 		if (lent) {
 			place.tabIndex = -1;
 			place.setAttribute("data-ls-focus", "");
@@ -118,14 +117,22 @@ export function keepingFocus(shown, change) {
 export function morph(shown, fresh) {
 	carry(shown, fresh);
 	return keepingFocus(shown, () => {
-		if (shown.localName !== fresh.localName || (shown.hasAttribute("id") && shown.getAttribute("id") !== fresh.getAttribute("id"))) {
+		if (shown.localName !== fresh.localName || (attribute(shown, "id") && attribute(shown, "id") !== attribute(fresh, "id"))) {
 			return insert(fresh, true, (copy) => shown.replaceWith(copy));
 		}
-		const tree = pairing(shown, fresh, { alike, become });
 		/** @type {Set<Element>} selects that say what the user chose */
 		const chosen = new Set();
+		/** Goes down to the element that holds all that differs. @param {any} shown @param {any} fresh */
+		function descend(shown, fresh) {
+			const olds = [...shown.childNodes];
+			const news = [...fresh.childNodes];
+			const [old, more] = olds.filter((old, i) => !news[i] || !alike(old, news[i]));
+			const now = news[olds.indexOf(old)];
+			if (more || news[olds.length] || !now?.localName || kind(old) !== kind(now)) pair(shown, fresh, alike, become);
+			else become(old, now);
+		}
 		/** @param {any} shown @param {any} fresh */
-		function become(shown, fresh) {
+		function become(shown, fresh, children = descend) {
 			if (alike(shown, fresh) || isDraft(shown)) return;
 			if (shown.hasAttribute("data-ls-keep") && fresh.hasAttribute("data-ls-keep")) return;
 			const field = isField(shown);
@@ -135,13 +142,12 @@ export function morph(shown, fresh) {
 			setAttributes(shown, fresh, (name) =>
 				shown.localName === "input" ? user && /^(value|checked)$/.test(name) : name === "selected" && chosen.has(shown.closest("select")),
 			);
-			if (shown.localName === "template") tree.children(shown.content, fresh.content);
-			else if (!user || shown.localName !== "textarea") tree.children(shown, fresh); // its text is its default
+			if (shown.localName === "template") children(shown.content, fresh.content);
+			else if (!user || shown.localName !== "textarea") children(shown, fresh); // its text is its default
 			if (user) keep(shown, value, fresh);
 			else if (field) restore(shown, entered(fresh));
 		}
 		become(shown, fresh);
-		tree.last();
 		return shown;
 	});
 }

@@ -3,13 +3,6 @@
 /** @typedef {any} Shown a node of the page */
 /** @typedef {any} Fresh a node of the new rendering, which is only read */
 
-/** What a morph leaves alone, and what it must not miss. */
-/**
- * @typedef {object} Guards
- * @property {(a: Node, b: Node) => boolean} alike whether two nodes are equal in all that counts
- * @property {(shown: Shown, fresh: Fresh) => void} become makes a shown element a rendered one, children included
- */
-
 const KEYED = "[id],[data-ls],[data-ls-item],[data-ls-form],[data-ls-keep],lockstep-scope";
 const MANY = 2000; // siblings without an identity that are compared with each other
 
@@ -35,7 +28,7 @@ function identities(root) {
 }
 
 /** @param {Shown} node */
-const kind = (node) => [node.nodeName, keyOf(node), node.localName === "input" && node.type].join();
+export const kind = (node) => [node.nodeName, keyOf(node), node.localName === "input" && node.type].join();
 
 /**
  * The longest run of positions whose numbers grow: those can stay where they are. Negative numbers are none.
@@ -109,13 +102,14 @@ export function insert(fresh, deep, put) {
 }
 
 /**
- * Begins a morph: what it returns makes the children of one shown element those of a rendered one, and last(), called
- * at the end, takes away what was left over.
+ * Makes the children of a shown element those of a rendered one.
  * @param {Element} root
  * @param {Element} freshRoot
- * @param {Guards} guards
+ * @param {(a: Node, b: Node) => boolean} alike whether two nodes are equal in all that counts
+ * @param {(shown: Shown, fresh: Fresh, children: (shown: Shown, fresh: Fresh) => void) => void} become makes an element below
+ *     them a rendered one, whose children are made by what it is given
  */
-export function pairing(root, freshRoot, { alike, become }) {
+export function pair(root, freshRoot, alike, become) {
 	/** @type {Map<Fresh, Shown>} elements of one identity */
 	const twins = new Map();
 	/** @type {Map<Fresh, Shown>} what holds them */
@@ -141,7 +135,7 @@ export function pairing(root, freshRoot, { alike, become }) {
 	const holds = (node, these) => these.has(node) || (node.nodeType === 1 && [...node.querySelectorAll(KEYED)].some((part) => these.has(part)));
 
 	/** @param {Shown[]} olds @param {Fresh[]} news @returns {Map<Fresh, Shown>} */
-	function pair(olds, news) {
+	function match(olds, news) {
 		const pairs = new Map();
 		const free = new Set(olds.filter((old) => !taken.has(old)));
 		for (const fresh of news) {
@@ -161,7 +155,7 @@ export function pairing(root, freshRoot, { alike, become }) {
 	function children(parent, fresh) {
 		const olds = [...parent.childNodes];
 		const news = [...fresh.childNodes];
-		const pairs = pair(olds, news);
+		const pairs = match(olds, news);
 		const places = new Map(olds.map((old, i) => [old, i]));
 		const stay = growing(news.map((node) => places.get(pairs.get(node)) ?? -1));
 		const born = new Set();
@@ -184,14 +178,11 @@ export function pairing(root, freshRoot, { alike, become }) {
 		}
 		for (const [node, shown] of pairs) {
 			if (born.has(shown)) children(shown, node);
-			else if (shown.nodeType === 1) become(shown, node);
+			else if (shown.nodeType === 1) become(shown, node, children);
 			else if (shown.nodeValue !== node.nodeValue) shown.nodeValue = node.nodeValue;
 		}
 	}
 
-	function last() {
-		for (const node of left) if (!placed.has(node)) node.remove();
-	}
-
-	return { children, last };
+	children(root, freshRoot);
+	for (const node of left) if (!placed.has(node)) node.remove();
 }
