@@ -133,8 +133,7 @@ func TestFiguresOfSlowReaders(t *testing.T) {
 		h := open(t, w, func(c *realtime.Config) { c.Metrics = &f })
 		slow := &page{h: h, user: "slow", scopes: map[string]*scope{}, ws: h.connect("slow", "s"), done: make(chan struct{})}
 		defer slow.ws.CloseNow()
-		mute := h.browse("mute")
-		mute.mute = true
+		h.attach(&page{user: "mute", mute: true, scopes: map[string]*scope{}}, "session-mute")
 		for i := range 2 {
 			w.set(cart("a"), "n", 2+i)
 		}
