@@ -125,7 +125,7 @@ func TestStreamWhereAnswersAreHeldBack(t *testing.T) {
 			if n := proxy.asked.Load() - asked; n > 8 {
 				t.Errorf("%d requests in 20 s without news", n)
 			}
-			quietButForSockets(t, p)
+			quietButForStreams(t, p)
 		})
 	}
 }
