@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -28,10 +29,10 @@ const (
 	busyGrudge = 5 * time.Second
 )
 
-// Flush is the group commit: one transaction of two round trips whatever its size, three where it has scans beside other
-// items. Where the database refuses an item for its content, the flush is split, within the transaction, until that
+// Flush is the group commit: one transaction of two round trips whatever its size, one where all that it is about is known
+// and unchanged, three where it has scans beside other items. Where the database refuses an item for its content, the flush is split, within the transaction, until that
 // item stands alone.
-func (s *Store) Flush(ctx context.Context, f *store.Flush) error {
+func (s *Store) Flush(ctx context.Context, f *store.Flush) (err error) {
 	if f.Empty() {
 		return nil
 	}
@@ -41,11 +42,19 @@ func (s *Store) Flush(ctx context.Context, f *store.Flush) error {
 	}
 	s.flushes.Add(1)
 	defer s.flushes.Add(-1)
+	defer func() {
+		if err == nil {
+			s.memory.delivered(f.Delivered)
+		}
+	}()
+	if done, err := s.flushKnown(ctx, f); done {
+		return err
+	}
 	err = s.transact(ctx, "flush", indexPatience, func(w *work) error { return w.flush(f, lockSkip) })
 	if err != nil && lone == nil && culprit(err) {
 		err = s.transact(ctx, "flush in parts", indexPatience, func(w *work) error { return w.split(f) })
 	}
-	if err == nil && allBusy(f) {
+	if err == nil && len(f.Delivered)+len(f.Claims) == 0 && all(f, store.Busy) {
 		err = s.flushBusy(ctx, f)
 	}
 	if lone != nil {
@@ -120,25 +129,25 @@ func each(f *store.Flush, visit func(one *store.Flush, o *store.Outcome, refused
 	}
 }
 
-// allBusy says whether others held every instance of f.
-func allBusy(f *store.Flush) bool {
-	busy := len(f.Delivered)+len(f.Claims) == 0
-	for i := 0; busy && i < len(f.Commits); i++ {
-		busy = f.Commits[i].Outcome == store.Busy
+// all says whether every item of f that has an outcome has o.
+func all(f *store.Flush, o store.Outcome) bool {
+	same := true
+	for i := 0; same && i < len(f.Commits); i++ {
+		same = f.Commits[i].Outcome == o
 	}
-	for i := 0; busy && i < len(f.Failures); i++ {
-		busy = f.Failures[i].Outcome == store.Busy
+	for i := 0; same && i < len(f.Failures); i++ {
+		same = f.Failures[i].Outcome == o
 	}
-	for i := 0; busy && i < len(f.Releases); i++ {
-		busy = f.Releases[i].Outcome == store.Busy
+	for i := 0; same && i < len(f.Releases); i++ {
+		same = f.Releases[i].Outcome == o
 	}
-	for i := 0; busy && i < len(f.Renewals); i++ {
-		busy = f.Renewals[i].Outcome == store.Busy
+	for i := 0; same && i < len(f.Renewals); i++ {
+		same = f.Renewals[i].Outcome == o
 	}
-	for i := 0; busy && i < len(f.Enqueues); i++ {
-		busy = f.Enqueues[i].Outcome == store.Busy
+	for i := 0; same && i < len(f.Enqueues); i++ {
+		same = f.Enqueues[i].Outcome == o
 	}
-	return busy
+	return same
 }
 
 // flush works at all items.
@@ -289,6 +298,7 @@ func (w *work) part(f *store.Flush) error {
 	}
 	if err == nil {
 		w.undo = append(w.undo, inner.undo...)
+		maps.Copy(w.boxes, inner.boxes)
 		return nil
 	}
 	inner.revert()
@@ -354,7 +364,11 @@ func (w *work) scans(scans []*store.Scan) error {
 		}
 	}
 	w.undo = append(w.undo, s.undo...)
-	return s.save()
+	if err := s.save(); err != nil {
+		return err
+	}
+	maps.Copy(w.boxes, s.boxes)
+	return nil
 }
 
 // candidate takes in a ready mailbox that a scan has locked.

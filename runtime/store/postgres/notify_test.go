@@ -140,15 +140,17 @@ func newBlackhole(t testing.TB) *blackhole {
 	}
 	h := &blackhole{Listener: l, to: fmt.Sprintf("%s:%d", cfg.Host, cfg.Port)}
 	go h.serve()
-	t.Cleanup(func() {
-		l.Close()
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		for _, c := range h.open {
-			c.Close()
-		}
-	})
+	t.Cleanup(h.end)
 	return h
+}
+
+func (h *blackhole) end() {
+	h.Close()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, c := range h.open {
+		c.Close()
+	}
 }
 
 func (h *blackhole) dsn(t testing.TB, options ...string) string {

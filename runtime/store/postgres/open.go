@@ -94,6 +94,7 @@ type Store struct {
 
 	gatherer *bus.Gatherer
 	reserve  reserve
+	memory   memory
 }
 
 var _ store.Store = (*Store)(nil)

@@ -20,6 +20,7 @@ import (
 var serves = map[string][]string{
 	"lock":                {"instances_actor (actor_type, actor_id)", "instances_pkey (id)"},
 	"load":                {"instances_actor (actor_type, actor_id)", "instances_pkey (id)", "claimed_pkey (instance_id)", "ready_pkey (instance_id)"},
+	"unchanged":           {"instances_pkey (id)", "messages_key (instance_id, idempotency_key)"},
 	"load_heads":          {"instances_pkey (id)", "messages_sequence (instance_id, sequence)"},
 	"load_message":        {"messages_sequence (instance_id, sequence)"},
 	"load_ids":            {"messages_pkey (id)"},
@@ -55,7 +56,7 @@ var serves = map[string][]string{
 }
 
 // sorts are statements whose rows are sorted, a few of them or in a table that stays small. No other sorts under a lock.
-var sorts = []string{"lock", "lock_wait", "alarms", "instance_insert", "send_insert", "effects_mine", "effects_renew", "effects_claim",
+var sorts = []string{"lock", "lock_wait", "unchanged", "alarms", "instance_insert", "send_insert", "effects_mine", "effects_renew", "effects_claim",
 	"process_list", "process_suspects", "owned_instances", "effects_of", "finished"}
 
 // Every statement keeps a promise, is sent by a store, and reads by an index that serves it, with statistics and

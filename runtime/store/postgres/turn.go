@@ -102,7 +102,7 @@ func (w *work) announce(c *store.Commit, b *box) error {
 	if older := w.pending[b.id]; older != nil {
 		store.AbsorbBroadcast(n, older)
 	}
-	w.pending[b.id] = n
+	w.pending[b.id], b.news, b.heard = n, n, true
 	names, shared, err := store.EncodeBroadcast(n)
 	if err != nil {
 		return err

@@ -158,7 +158,12 @@ func (p *pipe) begin(lockTimeout time.Duration) {
 
 // clock gathers the reading of the database's clock into *now.
 func (p *pipe) clock(now *int64) {
-	p.query(nowRead, func(rows pgx.Rows) error { return rows.Scan(now) }, p.store.offset.Load())
+	offset := p.store.offset.Load()
+	p.query(nowRead, func(rows pgx.Rows) error {
+		err := rows.Scan(now)
+		p.store.memory.read(*now - offset)
+		return err
+	}, offset)
 }
 
 // end commits what was written, or ends a transaction that wrote nothing.
@@ -198,6 +203,7 @@ func (s *Store) attempt(ctx context.Context, patience time.Duration, do func(w *
 		w := newWork(&pipe{to: c, ctx: ctx, store: s})
 		defer func() {
 			if err != nil {
+				s.memory.forget(w.boxes)
 				w.revert()
 				if !w.deserted {
 					s.abandon(ctx, c)
@@ -211,7 +217,11 @@ func (s *Store) attempt(ctx context.Context, patience time.Duration, do func(w *
 		if err := w.save(); err != nil {
 			return err
 		}
-		return w.end()
+		if err := w.end(); err != nil {
+			return err
+		}
+		s.memory.take(w.boxes)
+		return nil
 	})
 }
 

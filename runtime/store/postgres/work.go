@@ -77,6 +77,9 @@ type box struct {
 	announced  string // message of the last broadcast
 	version    int64
 
+	heard bool             // news is known
+	news  *store.Broadcast // that is pending
+
 	created bool // here, and not yet in the database
 	changed bool
 	stated  bool // state is new
