@@ -204,7 +204,8 @@ func (c *conn) accept(frame []byte, text bool) {
 // linger throws away what the client goes on sending, for a while: closing at once would reset the connection, and
 // the close frame with the reason would be lost on its way.
 func (c *conn) linger() {
-	buf := make([]byte, 4<<10)
+	buf := reads.Get().(*[readSize]byte)
+	defer reads.Put(buf)
 	for end := time.Now().Add(lingerFor); time.Now().Before(end); {
 		c.mu.Lock()
 		over := c.over != nil
@@ -212,7 +213,7 @@ func (c *conn) linger() {
 		if over || c.link.SetReadDeadline(time.Now().Add(closeWrite)) != nil {
 			return
 		}
-		if _, err := c.link.Read(buf); err != nil {
+		if _, err := c.link.Read(buf[:]); err != nil {
 			return
 		}
 	}

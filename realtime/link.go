@@ -31,15 +31,22 @@ type line interface {
 // own; our frames are made once, header included, and many of them go out in one write.
 type link struct {
 	net.Conn
-	in    *bufio.Reader // the library's, on this link
-	ahead []byte        // what was read before the library asked: by the server, or by await
-	small [256]byte     // where await reads: a page's pongs and unsubscribes, and the beginning of a subscribe
+	in    *bufio.Reader   // the library's, on this link
+	ahead []byte          // what was read before the library asked: by the server, or by await
+	lent  *[readSize]byte // that ahead is in, or nil
+	small []byte          // where await reads what cannot be waited for without a buffer
 
-	raw  syscall.RawConn // for try; nil where Conn is not the socket itself
+	raw  syscall.RawConn // for try and await; nil where Conn is not the socket itself
 	lock chan struct{}   // holds one token: whole frames only, and none after a close frame
 	shut bool
 	torn bool // the beginning of a frame was written, and its rest was not
 }
+
+// readSize is what one read takes: a page's subscribes, mostly.
+const readSize = 4 << 10
+
+// reads are where connections read, which have none while they wait.
+var reads = sync.Pool{New: func() any { return new([readSize]byte) }}
 
 // rawOf is a socket, where writing to it is all that a Write of nc does.
 func rawOf(nc net.Conn) syscall.RawConn {
@@ -106,19 +113,29 @@ const maxControlFrame = 2 + 125
 // await returns when there is something to read, or reading failed, which the next Read says again. An idle connection
 // waits here and not in the library, whose calls go so deep that the waiting goroutine would keep four times the stack.
 func (l *link) await() {
-	if len(l.ahead) == 0 && l.in.Buffered() == 0 {
-		n, _ := l.Conn.Read(l.small[:])
-		l.ahead = l.small[:n]
+	if len(l.ahead) > 0 || l.in.Buffered() > 0 {
+		return
 	}
+	if l.raw != nil && readWhenReady(l) {
+		return
+	}
+	if l.small == nil {
+		l.small = make([]byte, 256)
+	}
+	n, _ := l.Conn.Read(l.small)
+	l.ahead = l.small[:n]
 }
 
 func (l *link) Read(p []byte) (int, error) {
-	if len(l.ahead) > 0 {
-		n := copy(p, l.ahead)
-		l.ahead = l.ahead[n:]
-		return n, nil
+	if len(l.ahead) == 0 {
+		return l.Conn.Read(p)
 	}
-	return l.Conn.Read(p)
+	n := copy(p, l.ahead)
+	if l.ahead = l.ahead[n:]; len(l.ahead) == 0 && l.lent != nil {
+		reads.Put(l.lent)
+		l.lent = nil
+	}
+	return n, nil
 }
 
 // Write is the library's: a close frame of its own, in one piece. After ours it is dropped.
