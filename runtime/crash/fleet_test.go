@@ -83,22 +83,30 @@ func (f *fleet) drive(ctx context.Context, n int) {
 }
 
 // ambushEach sends workers to where somebody is still to die or to stop, until that has happened everywhere or ctx ends.
-// Each is sent to at most three times.
+// Each is sent to at most three times. While the last are on their way the others live and die as in drive: a worker that
+// is alone never meets some points.
 func (f *fleet) ambushEach(ctx context.Context, n int, left *ambushes) {
 	for slot := range n {
 		f.running.Go(func() {
 			random := rand.New(rand.NewPCG(f.seed, uint64(slot)))
 			for life := 0; ctx.Err() == nil; life++ {
 				a, more := left.take()
+				patience := 8 * time.Second
 				if !more {
-					return
+					if left.all() {
+						return
+					}
+					patience = 0
 				}
 				name := fmt.Sprintf("w%d-%d", slot, life)
-				if err := f.live(ctx, random, a, 8*time.Second, name); err != nil {
+				if err := f.live(ctx, random, a, patience, name); err != nil {
 					f.mu.Lock()
 					f.ended = err
 					f.mu.Unlock()
 					return
+				}
+				if !more {
+					continue
 				}
 				f.mu.Lock()
 				met := f.met[a.String()] > 0
@@ -114,6 +122,7 @@ func (f *fleet) ambushEach(ctx context.Context, n int, left *ambushes) {
 type ambushes struct {
 	mu     sync.Mutex
 	left   []ambush
+	under  int // on their way
 	tries  map[ambush]int
 	missed []ambush
 }
@@ -125,7 +134,15 @@ func (s *ambushes) take() (a ambush, more bool) {
 		return a, false
 	}
 	a, s.left = s.left[0], s.left[1:]
+	s.under++
 	return a, true
+}
+
+// all says whether none is left or on its way.
+func (s *ambushes) all() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.under+len(s.left) == 0
 }
 
 // back gives one back whose worker was ended with its round.
@@ -140,6 +157,7 @@ func (s *ambushes) back(a ambush) bool {
 func (s *ambushes) done(a ambush, met bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.under--
 	if met {
 		return
 	}
