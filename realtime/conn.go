@@ -105,11 +105,7 @@ const never = 1 << 30 * time.Millisecond
 
 // greet queues the first frame of a connection, before there is anybody who could queue another.
 func (c *conn) greet() {
-	beat := c.hub.cfg.Heartbeat
-	if beat < 0 {
-		beat = never
-	}
-	c.out.addControl(encode(wire.Frame{Type: "hello", Heartbeat: beat.Milliseconds(), Build: c.hub.cfg.Build}))
+	c.out.addControl(c.hub.hello)
 	c.heard = time.Now()
 }
 

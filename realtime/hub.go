@@ -14,6 +14,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/lockstep-go/lockstep/actors"
+	"github.com/lockstep-go/lockstep/realtime/wire"
 )
 
 // Hub holds the sockets of open pages and pushes what changed. Its methods may be called concurrently.
@@ -33,6 +34,7 @@ type Hub struct {
 	turning    atomic.Int64  // sockets that are being turned away
 	deliveries atomic.Int64  // counts fragments handed to their subscriptions
 
+	hello       *frame // the first of every connection
 	revocations revocations
 
 	ran   atomic.Bool
@@ -68,6 +70,11 @@ func newHub(c Config, o origins) *Hub {
 		tasks: make(chan func()), over: make(chan struct{}),
 		conns: map[*conn]bool{}, streams: map[string]*conn{}, servers: map[*http.Server]bool{}, topics: map[actors.Address]*topic{},
 	}
+	beat := c.Heartbeat
+	if beat < 0 {
+		beat = never
+	}
+	h.hello = encode(wire.Frame{Type: "hello", Heartbeat: beat.Milliseconds(), Build: c.Build})
 	h.revocations.heard = make(chan struct{}, 1)
 	h.base, h.cancel = context.WithCancel(context.Background())
 	h.policy = h.innermost

@@ -286,14 +286,3 @@ func (l *link) close(code int, reason string, deadline time.Time) {
 		l.Conn.Write(append([]byte{0x88, byte(len(payload))}, payload...))
 	}
 }
-
-// header makes room for and writes the header of a whole text frame, unmasked as a server's are.
-func header(size int) []byte {
-	switch {
-	case size < 126:
-		return append(make([]byte, 0, size+2), 0x81, byte(size))
-	case size < 1<<16:
-		return binary.BigEndian.AppendUint16(append(make([]byte, 0, size+4), 0x81, 126), uint16(size))
-	}
-	return binary.BigEndian.AppendUint64(append(make([]byte, 0, size+10), 0x81, 127), uint64(size))
-}

@@ -1,6 +1,7 @@
 package realtime
 
 import (
+	"encoding/binary"
 	"errors"
 	"net"
 	"os"
@@ -21,9 +22,32 @@ type frame struct {
 	base    *version // of a patch: what the page must show before
 }
 
-func newFrame(payload []byte) *frame {
-	return &frame{data: append(header(len(payload)), payload...)}
+// maxHeader is the longest header of a frame.
+const maxHeader = 10
+
+// room is where a payload of about this size is appended, to be framed.
+func room(size int) []byte { return make([]byte, maxHeader, maxHeader+size) }
+
+// framed makes a whole text frame, unmasked as a server's are, of what was appended to room.
+func framed(buf []byte) *frame {
+	at, size := 0, len(buf)-maxHeader
+	switch {
+	case size < 126:
+		at = maxHeader - 2
+		buf[at+1] = byte(size)
+	case size < 1<<16:
+		at = maxHeader - 4
+		buf[at+1] = 126
+		binary.BigEndian.PutUint16(buf[at+2:], uint16(size))
+	default:
+		buf[1] = 127
+		binary.BigEndian.PutUint64(buf[2:], uint64(size))
+	}
+	buf[at] = 0x81
+	return &frame{data: buf[at:]}
 }
+
+func newFrame(payload []byte) *frame { return framed(append(room(len(payload)), payload...)) }
 
 // payload is the frame without its header.
 func (f *frame) payload() []byte {

@@ -333,6 +333,9 @@ func (c *conn) render(s *sub, v *view, at *shown) (*rendered, error) {
 	return r, err
 }
 
+// answerSize is about what an answer takes beside its pieces, and a live frame beside its HTML.
+const answerSize = 128
+
 // deliverAnswer queues the answer and lets live fragments follow it; the caller flushes. False: it must be made anew.
 func (c *conn) deliverAnswer(s *sub, v *view, parts []part, revoked int64) bool {
 	t := s.topic
@@ -341,12 +344,12 @@ func (c *conn) deliverAnswer(s *sub, v *view, parts []part, revoked int64) bool 
 	if t.epoch != v.epoch {
 		return false
 	}
-	pieces := make([][]byte, 0, len(parts))
+	pieces, size := make([][]byte, 0, len(parts)), answerSize
 	for _, p := range parts {
 		if p.known {
 			continue
 		}
-		pieces = append(pieces, p.r.piece)
+		pieces, size = append(pieces, p.r.piece), size+len(p.r.piece)+1
 		if at := t.shown[p.at.name]; at != nil && at.subs[s] { // its parent stands before it
 			t.nest(s, v, at, p.r.frag.Nested)
 		}
@@ -367,8 +370,7 @@ func (c *conn) deliverAnswer(s *sub, v *view, parts []part, revoked int64) bool 
 		return true
 	}
 	delete(c.todo.redo, s)
-	answer := wire.AppendAnswer(nil, s.number, s.scope, v.snap.Instance, wire.Rev(v.snap.Revision), pieces)
-	c.out.addControl(newFrame(answer))
+	c.out.addControl(framed(wire.AppendAnswer(room(size), s.number, s.scope, v.snap.Instance, wire.Rev(v.snap.Revision), pieces)))
 	c.round.answers(s.number, v.snap.Stamp)
 	for _, p := range parts {
 		if f := s.held[p.at.name]; f != nil && f.revision <= v.snap.Revision {

@@ -54,7 +54,7 @@ type rendered struct {
 // live is the fragment as a frame of its own.
 func (r *rendered) live(t *topic) *frame {
 	r.once.Do(func() {
-		r.frame = newFrame(wire.AppendLive(nil, r.instance, r.revision, r.name, r.html))
+		r.frame = framed(wire.AppendLive(room(len(r.html)+answerSize), r.instance, r.revision, r.name, r.html))
 		r.frame.topic, r.frame.name, r.frame.revision, r.frame.version = t, r.name, r.committed, r.version
 	})
 	return r.frame

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"strings"
 	"sync"
@@ -50,7 +51,7 @@ type payload struct {
 type Sealer struct {
 	ids    []string // of the keys, newest first
 	codecs []*securecookie.SecureCookie
-	viewer []byte
+	viewer sync.Pool     // of keyed digests
 	age    time.Duration // after which a token is expired
 	grace  time.Duration // after which even an authentic one is refused
 }
@@ -83,7 +84,8 @@ func NewSealer(keys [][]byte, age, grace time.Duration) (*Sealer, error) {
 		codec.MaxAge(0) // the age is ours: securecookie does not tell expired from forged
 		s.codecs = append(s.codecs, codec)
 	}
-	s.viewer = derive(keys[0], "viewer")
+	viewer := derive(keys[0], "viewer")
+	s.viewer.New = func() any { return hmac.New(sha256.New, viewer) }
 	return s, nil
 }
 
@@ -96,7 +98,9 @@ func derive(key []byte, purpose string) []byte {
 
 // Viewer is a keyed digest of who is asking: equal for equal ones, and it reveals neither.
 func (s *Sealer) Viewer(principal, session string) string {
-	mac := hmac.New(sha256.New, s.viewer)
+	mac := s.viewer.Get().(hash.Hash)
+	defer s.viewer.Put(mac)
+	mac.Reset()
 	fmt.Fprintf(mac, "%d:%s%s", len(principal), principal, session)
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:12])
 }
