@@ -16,7 +16,7 @@
 // Where everything that it is about was left by an earlier transaction of this store, with nothing waiting, it is one:
 // what was decided here is sent together with what it was decided from, and the server, which compares that under the
 // locks, fails the transaction where it has changed. The flush is then made as any other. The server's log has an error
-// that says so; it is rare unless two processes keep at the same actors.
+// that says so, now and then where several processes, or messages from actor to actor, keep at the same actors.
 // The texts of the statements never vary. It works in every execution mode of pgx and behind a proxy that changes the
 // server connection between transactions, since nothing is left on a session.
 //

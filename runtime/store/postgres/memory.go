@@ -33,6 +33,11 @@ type memory struct {
 	byKey map[store.Key]*box
 	news  map[string]*box // by the id of the pending broadcast
 
+	// How many transactions of this store are at work with an instance or an actor and have not been taken yet: to say
+	// what those are would be a guess.
+	under    map[string]int
+	underKey map[store.Key]int
+
 	doubts  []*doubt
 	reading int64 // of the database's clock, without the store's offset
 	readAt  time.Time
@@ -66,6 +71,36 @@ func (m *memory) take(boxes map[string]*box) {
 				break
 			}
 			m.drop(any)
+		}
+	}
+}
+
+// enter notes that a transaction is about to work with instances and actors, until it leaves.
+func (m *memory) enter(ids []string, keys []store.Key) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.under == nil {
+		m.under, m.underKey = map[string]int{}, map[store.Key]int{}
+	}
+	for _, id := range ids {
+		m.under[id]++
+	}
+	for _, k := range keys {
+		m.underKey[k]++
+	}
+}
+
+func (m *memory) leave(ids []string, keys []store.Key) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, id := range ids {
+		if m.under[id]--; m.under[id] == 0 {
+			delete(m.under, id)
+		}
+	}
+	for _, k := range keys {
+		if m.underKey[k]--; m.underKey[k] == 0 {
+			delete(m.underKey, k)
 		}
 	}
 }
@@ -119,10 +154,11 @@ func (m *memory) recall(f *store.Flush) map[string]*box {
 	defer m.mu.Unlock()
 	boxes := map[string]*box{}
 	know := func(b *box) bool {
-		if b != nil && boxes[b.id] == nil {
-			boxes[b.id] = b
+		if b == nil || m.under[b.id]+m.underKey[b.key] > 0 {
+			return false
 		}
-		return b != nil
+		boxes[b.id] = b
+		return true
 	}
 	for _, c := range f.Commits {
 		if b := m.boxes[c.Fence.Instance]; !know(b) || c.Action != nil || c.Broadcast != nil && !b.heard {

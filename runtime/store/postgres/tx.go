@@ -45,6 +45,19 @@ type pipe struct {
 	patience time.Duration // for a lock
 	// deserted: the connection was left to somebody who does not give it back.
 	deserted bool
+	// What the memory was told that this transaction is at.
+	instances []string
+	actors    []store.Key
+}
+
+// enter tells the memory what the transaction is about to work with; a transaction of the application would not say
+// when it ends.
+func (p *pipe) enter(ids []string, keys []store.Key) {
+	if p.guest {
+		return
+	}
+	p.instances, p.actors = append(p.instances, ids...), append(p.actors, keys...)
+	p.store.memory.enter(ids, keys)
 }
 
 // exec gathers a statement that writes.
@@ -201,6 +214,7 @@ func (s *Store) transact(ctx context.Context, doing string, patience time.Durati
 func (s *Store) attempt(ctx context.Context, patience time.Duration, do func(w *work) error) error {
 	return s.with(ctx, true, func(ctx context.Context, c *pgxpool.Conn) (err error) {
 		w := newWork(&pipe{to: c, ctx: ctx, store: s})
+		defer func() { s.memory.leave(w.instances, w.actors) }()
 		defer func() {
 			if err != nil {
 				s.memory.forget(w.boxes)

@@ -136,6 +136,7 @@ func (w *work) lock(how statement, ids []string, keys []store.Key) {
 	if ids == nil {
 		ids = []string{}
 	}
+	w.enter(ids, keys)
 	w.query(how, func(rows pgx.Rows) error {
 		var id string
 		err := rows.Scan(&id)
