@@ -43,6 +43,7 @@ func hoard(t *testing.T, shop *opened, all bool) *hoarder {
 		case strings.HasSuffix(r.URL.Path, "/stream"):
 			h.asked.Add(1)
 		}
+		bothWays(t, w)
 		held := &gathered{ResponseWriter: w, status: http.StatusOK, all: all}
 		pass.ServeHTTP(held, r.WithContext(context.WithValue(ctx, http.ServerContextKey, r.Context().Value(http.ServerContextKey))))
 		if all {
@@ -125,7 +126,7 @@ func TestStreamWhereAnswersAreHeldBack(t *testing.T) {
 			if n := proxy.asked.Load() - asked; n > 8 {
 				t.Errorf("%d requests in 20 s without news", n)
 			}
-			quietButForStreams(t, p)
+			quietButForSockets(t, p)
 		})
 	}
 }
