@@ -359,7 +359,7 @@ func (f *flusher) write(batch *store.Flush) error {
 		err := f.store.Flush(context.Background(), batch)
 		limit := transientLimit
 		switch {
-		case err == nil || errors.Is(err, store.ErrUnclear) && !errors.Is(err, store.ErrTransient):
+		case err == nil || errors.Is(err, store.ErrUnclear) && !errors.Is(err, store.ErrTransient) && !errors.Is(err, store.ErrNotWritable):
 			return err
 		case errors.Is(err, store.ErrNotWritable):
 			limit = max(limit, f.lease) // nobody else can take over either: finished turns keep their attempt

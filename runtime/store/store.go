@@ -36,7 +36,7 @@ var (
 	// ErrTransient is a failure that may pass: busy, deadlock, connection refused.
 	ErrTransient = errors.New("transient database failure")
 	// ErrUnclear is a commit whose answer was lost: it may or may not have happened. Where the error wraps ErrTransient
-	// too, another call with the same *Flush finds out.
+	// or ErrNotWritable too, another call with the same *Flush finds out.
 	ErrUnclear = errors.New("the outcome of the commit is unknown")
 	// ErrNotWritable is a database that answers but does not take writes now.
 	ErrNotWritable = errors.New("the database is not writable")

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -46,14 +45,15 @@ func (m *memory) settled(d *doubt) {
 	m.doubts = slices.DeleteFunc(m.doubts, func(o *doubt) bool { return o == d })
 }
 
-// settle finds out what became of a flush in doubt: done with what it had decided, or not written. While the server
-// does not say, the error wraps store.ErrTransient and store.ErrUnclear; the latter alone where others have been at the
-// same actors since.
+// settle finds out what became of a flush in doubt: done with what it had decided, or not written. Every error
+// wraps store.ErrUnclear: with store.ErrTransient or store.ErrNotWritable while the server does not say, and alone where others have
+// been at the same actors since.
 func (s *Store) settle(ctx context.Context, d *doubt) (done bool, err error) {
 	decided := newWork(&pipe{store: s})
 	decided.now = d.now
 	if err := decided.decide(d.flush, d.before); err != nil {
-		return true, err // it was decided once
+		decided.revert()
+		return true, fmt.Errorf("%w: %w", store.ErrUnclear, err)
 	}
 	found := map[string]*box{}
 	err = s.transact(ctx, "settle a flush", indexPatience, func(w *work) error {
@@ -66,11 +66,8 @@ func (s *Store) settle(ctx context.Context, d *doubt) (done bool, err error) {
 	if !done {
 		decided.revert()
 	}
-	switch {
-	case errors.Is(err, store.ErrTransient):
+	if err != nil {
 		return true, fmt.Errorf("%w: %w", store.ErrUnclear, err)
-	case err != nil:
-		return true, err
 	}
 	s.memory.settled(d)
 	if !done && !same(found, d.before) {

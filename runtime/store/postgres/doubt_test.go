@@ -34,7 +34,7 @@ func TestAFlushInDoubtIsSettled(t *testing.T) {
 				}
 				for range 2 { // the second asks what became of the first, with the same success
 					if err := o.Flush(t.Context(), f); !errors.Is(err, store.ErrUnclear) || !errors.Is(err, store.ErrTransient) {
-						t.Fatalf("got %v, want unclear, for now", err)
+						t.Fatalf("got %v, want unclear and transient", err)
 					}
 					h.cut.Store(nil)
 					h.dark.Store(true)

@@ -30,8 +30,8 @@ const (
 )
 
 // Flush is the group commit: one transaction of two round trips whatever its size, one where all that it is about is known
-// and unchanged, three where it has scans beside other items. Where the database refuses an item for its content, the flush is split, within the transaction, until that
-// item stands alone.
+// and unchanged, three where it has scans beside other items. Where the database refuses an item for its content, the
+// flush is split, within the transaction, until that item stands alone.
 func (s *Store) Flush(ctx context.Context, f *store.Flush) (err error) {
 	if f.Empty() {
 		return nil
