@@ -47,17 +47,29 @@ func TestC8_TokensComeBackByteForByte(t *testing.T) {
 		tok := wire.Token{Actor: actors.Address{Type: "cart", ID: text}, Build: "b", Viewer: "v",
 			Stamp:   actors.Stamp{Instance: "i", Revision: 1<<60 + 1, Message: "m"},
 			Targets: []wire.Target{{Component: "c", Key: text, Params: params}, {Component: "=n", Params: raw}}}
-		got, err := s.Open(seal(t, s, tok))
-		if err != nil {
-			t.Fatal(err)
+		comesBack(t, s, tok)
+		for i := range 20 { // enough to be deflated
+			tok.Targets = append(tok.Targets, wire.Target{Component: "line", Key: fmt.Sprint(text, i)})
 		}
-		if got.Actor != tok.Actor || got.Stamp != tok.Stamp || got.Build != "b" || got.Viewer != "v" {
-			t.Errorf("%q came back as %+v", text, got)
-		}
-		for i := range tok.Targets {
-			if got.Targets[i].Name(got.Actor) != tok.Targets[i].Name(tok.Actor) {
-				t.Errorf("%q: target %d has another name after the round trip: %s", text, i, got.Targets[i].Params)
-			}
+		comesBack(t, s, tok)
+	}
+}
+
+func comesBack(t *testing.T, s *wire.Sealer, tok wire.Token) {
+	t.Helper()
+	got, err := s.Open(seal(t, s, tok))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Actor != tok.Actor || got.Stamp != tok.Stamp || got.Build != "b" || got.Viewer != "v" {
+		t.Errorf("%+v came back as %+v", tok, got)
+	}
+	if len(got.Targets) != len(tok.Targets) {
+		t.Fatalf("%d targets came back as %d", len(tok.Targets), len(got.Targets))
+	}
+	for i := range tok.Targets {
+		if got.Targets[i].Name(got.Actor) != tok.Targets[i].Name(tok.Actor) {
+			t.Errorf("%q: target %d has another name after the round trip: %s", tok.Actor.ID, i, got.Targets[i].Params)
 		}
 	}
 }
