@@ -107,6 +107,7 @@ func TestR21_Shutdown(t *testing.T) {
 		}
 		stuck := h.connect("stuck", "s") // takes nothing
 		defer stuck.CloseNow()
+		h.follow(stuck, cart("a"), tN)
 		synctest.Wait()
 		w.set(cart("a"), "n", 2)
 		start := time.Now()

@@ -29,11 +29,10 @@ func TestC7_SlowReaderIsBoundedAndClosed(t *testing.T) {
 		h := open(t, w, func(c *realtime.Config) { c.WriteStall = time.Hour; c.Heartbeat = -1 })
 		slow := h.connect("slow", "s")
 		defer slow.CloseNow()
-		token := must(h.sealer.Seal(wire.Token{Actor: cart("a"), Targets: []wire.Target{target}}))
 		q := h.browse("quick")
 		q.get("s", cart("a"), target)
 		q.subscribe("s")
-		slow.Write(context.Background(), websocket.MessageText, fmt.Appendf(nil, `{"t":"sub","n":1,"s":"s","token":%q}`, token))
+		h.follow(slow, cart("a"), target)
 		synctest.Wait()
 		var before, after runtime.MemStats
 		runtime.GC()
@@ -58,8 +57,9 @@ func TestC7_SlowReaderIsBoundedAndClosed(t *testing.T) {
 func TestC7_StallClosesWith4408(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		h := open(t, w)
-		slow := h.connect("slow", "s") // reads nothing: not even the greeting is taken
+		slow := h.connect("slow", "s") // reads nothing: not even the answer to its subscribe is taken
 		defer slow.CloseNow()
+		h.follow(slow, cart("a"), tN)
 		q := h.browse("quick")
 		q.get("s", cart("a"), tN)
 		q.subscribe("s")

@@ -2,6 +2,7 @@ package realtime
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"net"
 	"net/http"
@@ -38,6 +39,7 @@ type link struct {
 
 	raw  syscall.RawConn // for try and await; nil where Conn is not the socket itself
 	lock chan struct{}   // holds one token: whole frames only, and none after a close frame
+	head []byte          // the answer to the upgrade, where it is to go out with the first frame
 	shut bool
 	torn bool // the beginning of a frame was written, and its rest was not
 }
@@ -69,8 +71,18 @@ var chunks = sync.Pool{New: func() any { return new(make([]byte, 0, writeChunk))
 // in one piece, and what it reads is in the link.
 type hijacker struct {
 	http.ResponseWriter
-	link *link
-	err  error // that Hijack returned
+	later bool // the link answers the upgrade
+	link  *link
+	err   error // that Hijack returned
+}
+
+// WriteHeader leaves the answer to an upgrade to the link, which writes it together with the first frame. Not so where
+// middleware wraps the ResponseWriter: a log of requests reads the status there.
+func (j *hijacker) WriteHeader(status int) {
+	_, wraps := j.ResponseWriter.(interface{ Unwrap() http.ResponseWriter })
+	if j.later = status == http.StatusSwitchingProtocols && !wraps; !j.later {
+		j.ResponseWriter.WriteHeader(status)
+	}
 }
 
 func (j *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
@@ -86,7 +98,19 @@ func (j *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	}
 	j.link = &link{Conn: nc, raw: rawOf(nc), ahead: append([]byte(nil), ahead...), lock: make(chan struct{}, 1)}
 	j.link.in = bufio.NewReaderSize(j.link, 16)
+	if j.later {
+		j.link.head = switching(j.Header())
+	}
 	return j.link, bufio.NewReadWriter(j.link.in, bufio.NewWriterSize(j.link, maxControlFrame)), nil
+}
+
+// switching is the answer to an upgrade, with a header.
+func switching(h http.Header) []byte {
+	b := bytes.NewBuffer(make([]byte, 0, 512))
+	b.WriteString("HTTP/1.1 101 Switching Protocols\r\n")
+	h.Write(b) // a Buffer takes everything
+	b.WriteString("\r\n")
+	return b.Bytes()
 }
 
 // hijack asks each ResponseWriter around the server's for the connection, from the outermost in: some wrappers can pass on
@@ -149,7 +173,18 @@ func (l *link) Write(p []byte) (int, error) {
 	if err := l.SetWriteDeadline(time.Now().Add(closeWrite)); err != nil {
 		return 0, err
 	}
-	return l.Conn.Write(p)
+	if _, err := l.Conn.Write(l.headed(p)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// headed is p, after what must go out before it; l.lock is held.
+func (l *link) headed(p []byte) []byte {
+	if l.head == nil {
+		return p
+	}
+	return slices.Concat(l.head, p)
 }
 
 func (l *link) send(frames []*frame, deadline func() error) (clean bool, err error) {
@@ -163,7 +198,10 @@ func (l *link) send(frames []*frame, deadline func() error) (clean bool, err err
 		if err := deadline(); err != nil {
 			return err
 		}
-		n, err := l.Conn.Write(p)
+		n, err := l.Conn.Write(l.headed(p))
+		if n > 0 {
+			l.head = nil
+		}
 		clean = (err == nil && whole) || (n == 0 && clean)
 		l.torn = !clean
 		return err
@@ -252,7 +290,16 @@ func (l *link) try(frames []*frame, g *gathered) (rest []*frame) {
 	if len(frames) > 1 {
 		all = g.of(frames)
 	}
-	n, _ := writeNow(l.raw, all) // an error is met again when the rest is sent
+	n, _ := writeNow(l.raw, l.headed(all)) // an error is met again when the rest is sent
+	if n == 0 {
+		return frames
+	}
+	head := l.head
+	if l.head = nil; n < len(head) {
+		l.torn = true
+		return append([]*frame{{data: head[n:]}}, frames...)
+	}
+	n -= len(head)
 	for i, f := range frames {
 		if n < len(f.data) {
 			if n > 0 {
@@ -283,6 +330,6 @@ func (l *link) close(code int, reason string, deadline time.Time) {
 	if l.SetWriteDeadline(deadline) == nil {
 		payload := binary.BigEndian.AppendUint16(nil, uint16(code))
 		payload = append(payload, reason...)
-		l.Conn.Write(append([]byte{0x88, byte(len(payload))}, payload...))
+		l.Conn.Write(l.headed(append([]byte{0x88, byte(len(payload))}, payload...)))
 	}
 }

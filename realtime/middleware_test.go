@@ -101,6 +101,57 @@ func TestMiddlewareThatHidesTheConnection(t *testing.T) {
 	}
 }
 
+// noted is a ResponseWriter that a log of requests reads the status from.
+type noted struct {
+	http.ResponseWriter
+	status int
+}
+
+func (n *noted) Unwrap() http.ResponseWriter { return n.ResponseWriter }
+
+func (n *noted) WriteHeader(status int) {
+	n.status = status
+	n.ResponseWriter.WriteHeader(status)
+}
+
+// An upgrade's answer has what middleware put into the header, and middleware that looks sees its status, with and
+// without anybody around the server's ResponseWriter.
+func TestUpgradeIsAnsweredWithTheHeaderOfMiddleware(t *testing.T) {
+	for _, wraps := range []bool{false, true} {
+		bubble(t, func(t *testing.T, w *world) {
+			h := open(t, w)
+			saw := &noted{}
+			h.dial = serve(t, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+				rw.Header().Set("X-Request-Id", "abc\r\nX-Evil: 1")
+				http.SetCookie(rw, &http.Cookie{Name: "seen", Value: "1"})
+				http.SetCookie(rw, &http.Cookie{Name: "and", Value: "2"})
+				if wraps {
+					saw.ResponseWriter = rw
+					rw = saw
+				}
+				signedIn(h.hub).ServeHTTP(rw, r)
+			}))
+			ws, answer, err := dialSocket(h.dial, "http://shop.example", http.Header{"X-User": {"alice"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer ws.CloseNow()
+			if len(answer.Cookies()) != 2 || answer.Header.Get("X-Request-Id") != "abc  X-Evil: 1" || answer.Header.Get("X-Evil") != "" {
+				t.Errorf("wrapped %v: the header is %v", wraps, answer.Header)
+			}
+			if want := http.StatusSwitchingProtocols; wraps && saw.status != want {
+				t.Errorf("a log of requests has %d, want %d", saw.status, want)
+			}
+			h.follow(ws, cart("a"), tN)
+			for _, want := range []string{"hello", "ok"} {
+				if _, text, err := ws.Read(t.Context()); err != nil || !contains(string(text), `"t":"`+want) {
+					t.Errorf("wrapped %v: read %q, %v, want %s", wraps, text, err, want)
+				}
+			}
+		})
+	}
+}
+
 // R23: a server of HTTP/2 serves pages over it and sockets over HTTP/1.1; what is no such socket is refused at once.
 func TestR23_BesideHTTP2(t *testing.T) {
 	w := newWorld()
@@ -151,8 +202,7 @@ func TestR23_BesideHTTP2(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ws.CloseNow()
-	token := must(h.sealer.Seal(wire.Token{Actor: cart("a"), Targets: []wire.Target{tN}}))
-	ws.Write(t.Context(), websocket.MessageText, fmt.Appendf(nil, `{"t":"sub","n":1,"s":"s","token":%q}`, token))
+	h.follow(ws, cart("a"), tN)
 	want := func(typ string) {
 		t.Helper()
 		for {

@@ -155,6 +155,15 @@ func (h *house) connect(user, session string) *websocket.Conn {
 	return ws
 }
 
+// follow subscribes a socket to what is shown of an actor.
+func (h *house) follow(ws *websocket.Conn, a actors.Address, targets ...wire.Target) {
+	h.t.Helper()
+	token := must(h.sealer.Seal(wire.Token{Actor: a, Targets: targets}))
+	if err := ws.Write(context.Background(), websocket.MessageText, fmt.Appendf(nil, `{"t":"sub","n":1,"s":"s","token":%q}`, token)); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
 func dialSocket(dial func(context.Context, string, string) (net.Conn, error), origin string, header http.Header) (*websocket.Conn, *http.Response, error) {
 	transport := &http.Transport{DialContext: dial, DisableKeepAlives: true}
 	if origin != "" {
