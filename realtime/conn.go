@@ -163,17 +163,20 @@ var ping = encode(wire.Frame{Type: "ping"})
 // read takes the client's frames until the connection ends, and then removes every trace of it.
 func (c *conn) read() {
 	defer c.gone()
-	for {
-		c.link.await()
-		kind, text, err := c.ws.Read(context.Background()) // ended by closing, so that a read costs no timer
-		if err != nil {
-			if websocket.CloseStatus(err) == -1 {
-				c.linger()
+	for c.link.await() {
+		text, ok := c.link.message()
+		if !ok {
+			kind, message, err := c.ws.Read(context.Background()) // ended by closing, so that a read costs no timer
+			if err != nil {
+				if websocket.CloseStatus(err) == -1 {
+					c.linger()
+				}
+				return
 			}
-			return
+			text, ok = message, kind == websocket.MessageText
 		}
 		if c.alive() { // else until its close frame arrives
-			c.accept(text, kind == websocket.MessageText)
+			c.accept(text, ok)
 		}
 	}
 }

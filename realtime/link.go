@@ -106,10 +106,17 @@ func (j *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 
 // switching is the answer to an upgrade, with a header.
 func switching(h http.Header) []byte {
-	b := bytes.NewBuffer(make([]byte, 0, 512))
-	b.WriteString("HTTP/1.1 101 Switching Protocols\r\n")
+	const first, last = "HTTP/1.1 101 Switching Protocols\r\n", "\r\n"
+	size := len(first) + len(last)
+	for name, values := range h {
+		for _, v := range values {
+			size += len(name) + len(": ") + len(v) + len(last)
+		}
+	}
+	b := bytes.NewBuffer(make([]byte, 0, size))
+	b.WriteString(first)
 	h.Write(b) // a Buffer takes everything
-	b.WriteString("\r\n")
+	b.WriteString(last)
 	return b.Bytes()
 }
 
@@ -134,20 +141,54 @@ func hijack(w http.ResponseWriter) (nc net.Conn, rw *bufio.ReadWriter, err error
 // maxControlFrame is the largest control frame of a server: its header and 125 bytes.
 const maxControlFrame = 2 + 125
 
-// await returns when there is something to read, or reading failed, which the next Read says again. An idle connection
-// waits here and not in the library, whose calls go so deep that the waiting goroutine would keep four times the stack.
-func (l *link) await() {
+// await returns when there is something to read, or false where the connection has ended. An idle one waits here and not
+// in the library, whose calls go so deep that the waiting goroutine would keep four times the stack.
+func (l *link) await() bool {
 	if len(l.ahead) > 0 || l.in.Buffered() > 0 {
-		return
+		return true
 	}
 	if l.raw != nil && readWhenReady(l) {
-		return
+		return len(l.ahead) > 0
 	}
 	if l.small == nil {
 		l.small = make([]byte, 256)
 	}
 	n, _ := l.Conn.Read(l.small)
 	l.ahead = l.small[:n]
+	return n > 0
+}
+
+// message takes a text message that was read ahead as a whole, in one frame and with nothing special about it, as almost
+// all are. The rest is left to the library.
+func (l *link) message() (text []byte, ok bool) {
+	in := l.ahead
+	if l.in.Buffered() > 0 || len(in) < 2 || in[0] != 0x81 || in[1] < 0x80 {
+		return nil, false
+	}
+	at, size := 2, int(in[1]&0x7f)
+	if size == 126 && len(in) >= 4 {
+		at, size = 4, int(binary.BigEndian.Uint16(in[2:]))
+	} else if size >= 126 {
+		return nil, false
+	}
+	if len(in) < at+4+size {
+		return nil, false
+	}
+	mask := in[at : at+4]
+	text = bytes.Clone(in[at+4 : at+4+size])
+	for i := range text {
+		text[i] ^= mask[i%4]
+	}
+	l.consume(at + 4 + size)
+	return text, true
+}
+
+// consume takes bytes that were read ahead as read.
+func (l *link) consume(n int) {
+	if l.ahead = l.ahead[n:]; len(l.ahead) == 0 && l.lent != nil {
+		reads.Put(l.lent)
+		l.lent = nil
+	}
 }
 
 func (l *link) Read(p []byte) (int, error) {
@@ -155,10 +196,7 @@ func (l *link) Read(p []byte) (int, error) {
 		return l.Conn.Read(p)
 	}
 	n := copy(p, l.ahead)
-	if l.ahead = l.ahead[n:]; len(l.ahead) == 0 && l.lent != nil {
-		reads.Put(l.lent)
-		l.lent = nil
-	}
+	l.consume(n)
 	return n, nil
 }
 

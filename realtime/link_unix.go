@@ -4,8 +4,8 @@ package realtime
 
 import "syscall"
 
-// readWhenReady waits until there is something to read, and only then takes a buffer to read into. What ends the
-// connection is met again by the next Read.
+// readWhenReady waits until there is something to read, and only then takes a buffer to read into. Where the
+// connection has ended there is nothing.
 func readWhenReady(l *link) bool {
 	l.raw.Read(func(fd uintptr) bool {
 		buf := reads.Get().(*[readSize]byte)

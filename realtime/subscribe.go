@@ -80,19 +80,19 @@ func (h *Hub) describe(typ string, t wire.Target) (part Component, ok bool) {
 
 // authorize asks the middleware and the policies about following an actor. Any error refuses, and so does a panic.
 func (h *Hub) authorize(ctx context.Context, a actors.Address) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	err := guard(func() error { return h.policy(ctx, actors.Request{Type: a.Type, ID: a.ID}) })
+	p := withPatience(ctx)
+	defer p.end()
+	err := guard(func() error { return h.policy(p, actors.Request{Type: a.Type, ID: a.ID}) })
 	h.reportPolicy(a.Type, err)
 	return err
 }
 
 // mayQuery asks the query policy alone, before bytes that not everybody may have.
 func (h *Hub) mayQuery(ctx context.Context, a actors.Address, operation string) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
+	p := withPatience(ctx)
+	defer p.end()
 	err := guard(func() error {
-		return h.cfg.Source.MayQuery(ctx, actors.Request{Type: a.Type, ID: a.ID, Operation: operation})
+		return h.cfg.Source.MayQuery(p, actors.Request{Type: a.Type, ID: a.ID, Operation: operation})
 	})
 	h.reportPolicy(a.Type, err)
 	return err
@@ -307,8 +307,8 @@ func (c *conn) render(s *sub, v *view, at *shown) (*rendered, error) {
 	case Shared:
 		return v.shared(c.ctx, c.hub, s.topic.actor, at, "")
 	case ByGroup:
-		ctx, cancel := context.WithTimeout(c.ctx, patience)
-		defer cancel()
+		ctx := withPatience(c.ctx)
+		defer ctx.end()
 		var group string
 		err := guard(func() error {
 			if at.part.Group == nil {
@@ -323,8 +323,8 @@ func (c *conn) render(s *sub, v *view, at *shown) (*rendered, error) {
 		}
 		return v.shared(c.ctx, c.hub, s.topic.actor, at, group)
 	}
-	ctx, cancel := context.WithTimeout(c.ctx, patience)
-	defer cancel()
+	ctx := withPatience(c.ctx)
+	defer ctx.end()
 	r := &rendered{}
 	err := r.render(ctx, c.hub, RenderRequest{Actor: s.topic.actor, Target: at.target, Snapshot: v.snap, Viewer: c.viewer}, at.name)
 	if err != nil && c.ctx.Err() == nil {

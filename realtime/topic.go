@@ -2,6 +2,7 @@ package realtime
 
 import (
 	"context"
+	goruntime "runtime"
 	"slices"
 	"sync"
 	"time"
@@ -81,12 +82,13 @@ func (t *topic) read(ctx context.Context) (*view, error) {
 		if before != nil {
 			<-before.done
 		}
+		goruntime.Gosched() // those who are about to ask: in a storm one read serves most of who may read at once
 		t.mu.Lock()
 		t.reading, t.next = r, nil
 		t.mu.Unlock()
 		// Others wait for it, so it does not end with the viewer who happened to ask first.
-		plain, cancel := context.WithTimeout(t.hub.base, patience)
-		defer cancel()
+		plain := withPatience(t.hub.base)
+		defer plain.end()
 		var snap actors.Snapshot
 		r.err = guard(func() (err error) {
 			snap, err = t.hub.cfg.Source.Committed(plain, t.actor)

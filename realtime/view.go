@@ -88,8 +88,8 @@ func (v *view) shared(ctx context.Context, h *Hub, a actors.Address, s *shown, g
 	}
 	v.mu.Unlock()
 	// Nothing of a viewer reaches this ctx, nor does the end of one.
-	plain, cancel := context.WithTimeout(h.base, patience)
-	defer cancel()
+	plain := withPatience(h.base)
+	defer plain.end()
 	err := r.render(plain, h, RenderRequest{Actor: a, Target: s.target, Snapshot: v.snap, Group: group}, s.name)
 	v.mu.Lock()
 	r.err, r.at = err, time.Now()
@@ -121,9 +121,6 @@ func (r *rendered) render(ctx context.Context, h *Hub, req RenderRequest, name s
 	}
 	return nil
 }
-
-// patience bounds a call into the application or the database. Who ignores its ctx is not bounded.
-const patience = 10 * time.Second
 
 // panicked is a panic of application code. Its value is not kept: it may hold state.
 type panicked struct{ kind, where string }
