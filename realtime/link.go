@@ -38,10 +38,18 @@ type link struct {
 	small []byte          // where await reads what cannot be waited for without a buffer
 
 	raw  syscall.RawConn // for try and await; nil where Conn is not the socket itself
+	now  attempt
 	lock chan struct{}   // holds one token: whole frames only, and none after a close frame
 	head []byte          // the answer to the upgrade, where it is to go out with the first frame
 	shut bool
 	torn bool // the beginning of a frame was written, and its rest was not
+}
+
+// attempt is a write that does not wait, made once for all of a connection's: it would be three allocations each.
+type attempt struct {
+	write func(fd uintptr) bool
+	p     []byte
+	n     int
 }
 
 // readSize is what one read takes: a page's subscribes, mostly.
@@ -328,7 +336,7 @@ func (l *link) try(frames []*frame, g *gathered) (rest []*frame) {
 	if len(frames) > 1 {
 		all = g.of(frames)
 	}
-	n, _ := writeNow(l.raw, l.headed(all)) // an error is met again when the rest is sent
+	n := writeNow(l, l.headed(all))
 	if n == 0 {
 		return frames
 	}

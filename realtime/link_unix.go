@@ -23,13 +23,20 @@ func readWhenReady(l *link) bool {
 	return true
 }
 
-// writeNow writes what fits into the socket's buffer and never waits.
-func writeNow(raw syscall.RawConn, p []byte) (n int, err error) {
-	if failed := raw.Write(func(fd uintptr) bool {
-		n, err = syscall.Write(int(fd), p)
-		return true
-	}); failed != nil {
-		return 0, failed
+// writeNow writes what fits into the socket's buffer and never waits. An error is met again by the next Write. l.lock is
+// held.
+func writeNow(l *link, p []byte) (n int) {
+	w := &l.now
+	w.p = p
+	if w.write == nil {
+		w.write = func(fd uintptr) bool {
+			w.n, _ = syscall.Write(int(fd), w.p)
+			return true
+		}
 	}
-	return max(n, 0), err
+	if l.raw.Write(w.write) != nil {
+		w.n = 0
+	}
+	w.p = nil
+	return max(w.n, 0)
 }
