@@ -34,17 +34,16 @@ type conn struct {
 	offences   pace              // the worker's alone
 	subscribes pace              // the worker's alone
 
-	mu       sync.Mutex
-	delivery int64    // that last queued a frame here
-	base     *version // what that frame, if it is of a list, can do without
-	out      outbox
-	todo     todo
-	over     *ending
-	round    *round    // of a stream that ends by itself, else nil
-	heard    time.Time // when the client last said something
-	beat     *time.Timer
-	check    *time.Timer // of the periodic re-check
-	retry    *time.Timer // of failed targets
+	mu    sync.Mutex
+	given given
+	out   outbox
+	todo  todo
+	over  *ending
+	round *round    // of a stream that ends by itself, else nil
+	heard time.Time // when the client last said something
+	beat  *time.Timer
+	check *time.Timer // of the periodic re-check
+	retry *time.Timer // of failed targets
 }
 
 // ending is how a connection ends.

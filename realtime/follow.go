@@ -2,8 +2,6 @@ package realtime
 
 import (
 	"context"
-	goruntime "runtime"
-	"sync"
 	"time"
 
 	"github.com/lockstep-go/lockstep/actors"
@@ -192,7 +190,8 @@ func (t *topic) pass(j job) {
 	if len(shared) == 0 {
 		return
 	}
-	slow := time.AfterFunc(gathering, func() { t.flush(shared) })
+	out := outgoing{topic: t, view: v}
+	slow := time.AfterFunc(gathering, out.send)
 	defer slow.Stop()
 	for _, at := range shared {
 		slow.Reset(gathering)
@@ -201,46 +200,9 @@ func (t *topic) pass(j job) {
 			t.broke(at, err)
 			continue
 		}
-		t.deliver(v, at, r)
+		out.add(delivery{at, r})
 	}
-	t.flush(shared)
-}
-
-// gathering is how long what was queued waits for a component that takes its time.
-const gathering = 10 * time.Millisecond
-
-// flush has what was queued of these targets written: all of it together, so that a commit which changes many parts of a
-// page costs each connection one write, and by a few goroutines where no reader has to be waited for.
-func (t *topic) flush(of []*shown) {
-	t.mu.Lock()
-	among := t.subs
-	if len(of) == 1 {
-		among = of[0].subs
-	}
-	conns := make([]*conn, 0, len(among))
-	for s := range among {
-		conns = append(conns, s.conn)
-	}
-	t.mu.Unlock()
-	var others sync.WaitGroup
-	defer others.Wait()
-	for len(conns) > flushEach {
-		part := conns[:max(flushEach, len(conns)/goruntime.GOMAXPROCS(0))]
-		conns = conns[len(part):]
-		others.Go(func() { flushAll(part) })
-	}
-	flushAll(conns)
-}
-
-// flushEach is how many connections one goroutine writes to before another is worth it.
-const flushEach = 256
-
-func flushAll(conns []*conn) {
-	g := lend()
-	defer g.back()
-	for _, c := range conns {
-		c.flushWith(g)
-	}
+	out.send()
 }
 
 // unread keeps everything for a second: the database could not be read.
@@ -273,21 +235,6 @@ func (t *topic) broke(at *shown, err error) {
 	t.inbox.due(at.retry.at)
 	t.inbox.mu.Unlock()
 	t.kick() // which sets the timer
-}
-
-// deliver queues a shared fragment for everybody who shows its target.
-func (t *topic) deliver(v *view, at *shown, r *rendered) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.epoch != v.epoch {
-		return
-	}
-	at.retry = backoff{}
-	delivery := t.hub.deliveries.Add(1)
-	for s := range at.subs {
-		t.nest(s, v, at, r.frag.Nested)
-		s.conn.push(s, at, r, delivery)
-	}
 }
 
 // nest makes the targets inside a fragment s's own, in place of those that the parent's last fragment brought; t.mu is

@@ -39,8 +39,8 @@ type link struct {
 
 	raw  syscall.RawConn // for try and await; nil where Conn is not the socket itself
 	now  attempt
-	lock chan struct{}   // holds one token: whole frames only, and none after a close frame
-	head []byte          // the answer to the upgrade, where it is to go out with the first frame
+	lock chan struct{} // holds one token: whole frames only, and none after a close frame
+	head []byte        // the answer to the upgrade, where it is to go out with the first frame
 	shut bool
 	torn bool // the beginning of a frame was written, and its rest was not
 }

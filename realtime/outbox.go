@@ -94,10 +94,10 @@ func (o *outbox) addControl(f *frame) {
 	o.size += len(f.data)
 }
 
-// addLive replaces what waits for the same target, and says whether something did.
-func (o *outbox) addLive(f *frame) bool {
+// addLive replaces what waits for the same target among the first so many, and says whether something did.
+func (o *outbox) addLive(f *frame, among int) bool {
 	o.weight += len(f.data)
-	if i, waits := o.find(f.name); waits {
+	if i, waits := o.find(f.name, among); waits {
 		o.weight -= len(o.live[i].data)
 		o.live[i] = f
 		return true
@@ -105,8 +105,6 @@ func (o *outbox) addLive(f *frame) bool {
 	o.live = append(o.live, f)
 	if o.at != nil {
 		o.at[f.name] = len(o.live) - 1
-	} else if len(o.live) > scanned {
-		o.index()
 	}
 	return false
 }
@@ -114,13 +112,16 @@ func (o *outbox) addLive(f *frame) bool {
 // scanned is how many fragments are looked through one by one; most connections wait for few, and need no map.
 const scanned = 64
 
-// find says where in live a target's fragment stands.
-func (o *outbox) find(name string) (int, bool) {
+// find says where in live a target's fragment stands, if it is among the first so many.
+func (o *outbox) find(name string, among int) (int, bool) {
+	if among > scanned && o.at == nil {
+		o.index()
+	}
 	if o.at != nil {
 		i, waits := o.at[name]
 		return i, waits
 	}
-	i := slices.IndexFunc(o.live, func(f *frame) bool { return f.name == name })
+	i := slices.IndexFunc(o.live[:among], func(f *frame) bool { return f.name == name })
 	return i, i >= 0
 }
 
@@ -132,15 +133,16 @@ func (o *outbox) index() {
 	}
 }
 
-// queue queues a live fragment, and ends the connection where more gathers than may; c.mu is held.
-func (c *conn) queue(f *frame) {
+// queue queues a live fragment, in place of one for the same target among the first so many, and ends the connection
+// where more gathers than may; c.mu is held.
+func (c *conn) queue(f *frame, among int) {
 	if c.over != nil {
 		return
 	}
 	if c.round != nil {
 		c.round.news = true
 	}
-	if c.out.addLive(f) {
+	if c.out.addLive(f, among) {
 		c.hub.meter.Count(CountConflated, "", 1)
 	}
 	if c.out.weight+c.out.flying > c.hub.cfg.MaxPending {
@@ -150,9 +152,10 @@ func (c *conn) queue(f *frame) {
 }
 
 // update is the frame that brings r to a connection which shows has once all that waits has arrived; nil: who knows what
-// it shows. Where a patch waits for the same list already, the new one begins where that would have.
-func (o *outbox) update(r *rendered, t *topic, has *version) *frame {
-	if i, waits := o.find(r.name); waits && has != nil {
+// it shows. Where a patch waits for the same list already, among the first so many, the new one begins where that would
+// have.
+func (o *outbox) update(r *rendered, t *topic, has *version, among int) *frame {
+	if i, waits := o.find(r.name, among); waits && has != nil {
 		before := o.live[i]
 		if before.version == has {
 			has = before.base

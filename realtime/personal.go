@@ -36,6 +36,11 @@ func (c *conn) renderPersonal(dirty map[*sub]map[*shown]bool) {
 			}
 		}
 	}
+	if len(wanted) > 1 {
+		slow := time.AfterFunc(gathering, c.flushQueued)
+		defer slow.Stop()
+	}
+	defer c.flushQueued()
 	for at, subs := range wanted {
 		if subs = slices.DeleteFunc(subs, func(s *sub) bool { return s.gone }); len(subs) > 0 && c.ctx.Err() == nil {
 			c.renderFor(subs, at)
@@ -79,16 +84,7 @@ func (c *conn) renderFor(subs []*sub, at *shown) {
 // shown.
 func (c *conn) deliverPersonal(subs []*sub, v *view, at *shown, r *rendered) {
 	t := subs[0].topic
-	t.mu.Lock()
-	delivery := c.hub.deliveries.Add(1)
-	for _, s := range subs {
-		if t.epoch == v.epoch && at.subs[s] {
-			t.nest(s, v, at, r.frag.Nested)
-			c.push(s, at, r, delivery)
-		}
-	}
-	t.mu.Unlock()
-	c.flushQueued()
+	t.give(v, subs, []delivery{{at, r}}, c.hub.deliveries.Add(1))
 }
 
 // maySee asks the policy about a component that has a query of its own.

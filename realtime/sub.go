@@ -15,6 +15,7 @@ type sub struct {
 	number  int64
 	brought map[string]brought // what the page shows already, by target name; for its first answer
 	lists   bool               // its client understands patches of lists
+	twin    bool               // another scope of its page followed the same actor at some time; guarded by topic.mu
 
 	// Guarded by topic.mu.
 	order  []*shown            // what it shows: first what it was subscribed with, then what fragments brought
@@ -102,37 +103,11 @@ func (s *sub) leave(others bool) {
 	}
 }
 
-// push queues a live fragment of s, or holds it until the answer is out; the caller flushes. A frame is for every scope of
-// a page that shows the actor, so one delivery queues it once. topic.mu is held.
-func (c *conn) push(s *sub, at *shown, r *rendered, delivery int64) {
-	has := s.has[at]
-	if r.version != nil && s.lists {
-		if has != nil && has.revision >= r.version.revision {
-			return // its answer lies ahead of this pass
-		}
-		s.knows(at, r.version)
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch {
-	case c.over != nil || s.gone:
-	case !s.answered:
-		note(&s.held, r.name, r.live(s.topic))
-	case c.delivery == delivery && c.base == has:
-	default:
-		if c.delivery == delivery {
-			has = nil // another scope of the page shows the list as it was at another time
-		}
-		c.delivery, c.base = delivery, has
-		c.queue(c.out.update(r, s.topic, has))
-	}
-}
-
 // releaseHeld queues the live fragments of s that waited, and those to come; c.mu is held.
 func (c *conn) releaseHeld(s *sub) {
 	s.answered = true
 	for _, f := range s.held {
-		c.queue(f)
+		c.queue(f, len(c.out.live))
 	}
 	s.held = nil
 }

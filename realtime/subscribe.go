@@ -182,6 +182,7 @@ func (c *conn) admitted(cmd wire.Command) wire.Reason {
 		}
 	}
 	s.topic = h.topicOf(claim.actor)
+	c.meets(s)
 	s.join(claim.targets, claim.parts, claim.names)
 	c.scopes[s.scope] = s
 	if reason := c.answer(s, revoked); reason != "" {
