@@ -287,6 +287,11 @@ func (h *Hub) acquire(ctx context.Context, slots chan struct{}) bool {
 	select {
 	case slots <- struct{}{}:
 		return true
+	default: // a channel for the end of ctx is made for those who wait
+	}
+	select {
+	case slots <- struct{}{}:
+		return true
 	case <-ctx.Done():
 		return false
 	}
