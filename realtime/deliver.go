@@ -49,6 +49,10 @@ const together = 512
 // deliver hands shared fragments of a view to everybody who shows their targets.
 func (t *topic) deliver(v *view, list []delivery) {
 	t.mu.Lock()
+	if t.epoch != v.epoch {
+		t.mu.Unlock()
+		return
+	}
 	among := t.subs
 	if len(list) == 1 {
 		among = list[0].at.subs
@@ -58,9 +62,7 @@ func (t *topic) deliver(v *view, list []delivery) {
 		subs = append(subs, s)
 	}
 	for _, d := range list {
-		if t.epoch == v.epoch {
-			d.at.retry = backoff{}
-		}
+		d.at.retry = backoff{}
 	}
 	t.mu.Unlock()
 	id := t.hub.deliveries.Add(1)
