@@ -14,7 +14,8 @@ import (
 // application's middleware, in any order of it: one that limits the time of a request does not end the socket. A foreign
 // or missing Origin is answered 403, a request that is no upgrade 426, HTTP/2 505, and 501 where middleware hides what a
 // socket needs of the ResponseWriter, which is logged.
-// Before Run and after it, the socket is told to try later.
+// Before Run and after it, the socket is told to try later. Where w has no Unwrap the answer to the upgrade is
+// written together with the first frame, and not by its WriteHeader.
 func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.ProtoMajor != 1:
