@@ -53,6 +53,7 @@ type Sealer struct {
 	ids    []string // of the keys, newest first
 	codecs []*securecookie.SecureCookie
 	viewer sync.Pool     // of keyed digests
+	nobody string        // Viewer of who is not signed in and has no session
 	age    time.Duration // after which a token is expired
 	grace  time.Duration // after which even an authentic one is refused
 }
@@ -87,6 +88,7 @@ func NewSealer(keys [][]byte, age, grace time.Duration) (*Sealer, error) {
 	}
 	viewer := derive(keys[0], "viewer")
 	s.viewer.New = func() any { return hmac.New(sha256.New, viewer) }
+	s.nobody = s.digest("", "")
 	return s, nil
 }
 
@@ -99,6 +101,13 @@ func derive(key []byte, purpose string) []byte {
 
 // Viewer is a keyed digest of who is asking: equal for equal ones, and it reveals neither.
 func (s *Sealer) Viewer(principal, session string) string {
+	if principal == "" && session == "" {
+		return s.nobody
+	}
+	return s.digest(principal, session)
+}
+
+func (s *Sealer) digest(principal, session string) string {
 	mac := s.viewer.Get().(hash.Hash)
 	defer s.viewer.Put(mac)
 	mac.Reset()
