@@ -1,6 +1,9 @@
 package realtime_test
 
 import (
+	"context"
+	"net"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -103,6 +106,42 @@ func TestR12_Bursts(t *testing.T) {
 			if n > 120 {
 				t.Errorf("%d %s in 10 s of 200 commits a second, want about 10 a second", n, what)
 			}
+		}
+	})
+}
+
+// pieces counts what a connection gets at once: behind a pipe, what was written at once.
+type pieces struct {
+	net.Conn
+	n *atomic.Int64
+}
+
+func (p pieces) Read(b []byte) (int, error) {
+	n, err := p.Conn.Read(b)
+	p.n.Add(1)
+	return n, err
+}
+
+// R12: all that a commit changes of a page comes in two writes, one for what everybody sees and one for the viewer's own.
+func TestR12_ACommitIsWrittenAtOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		h := open(t, w)
+		var got atomic.Int64
+		dial := h.dial
+		h.dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			c, err := dial(ctx, network, addr)
+			return pieces{c, &got}, err
+		}
+		p := h.browse("alice")
+		p.get("s", cart("a"), tN, tM, tGreeting, tStaff, wire.Target{Component: "crew"})
+		p.subscribe("s")
+		settle()
+		before := got.Load()
+		w.commit(cart("a"), change{set: state{"n": 2, "m": 3}, names: []string{"n", "m"}})
+		settle()
+		p.wantFresh("s", tN, tM, tGreeting, tStaff)
+		if n, frames := got.Load()-before, len(p.got("f")); n > 2 || frames != 5 {
+			t.Errorf("%d frames in %d writes, want 5 in at most 2", frames, n)
 		}
 	})
 }
