@@ -43,7 +43,8 @@ func TestC3_RandomSchedules(t *testing.T) {
 	}
 }
 
-func schedule(t *testing.T, w *world, rnd *rand.Rand) {
+// garble has broadcasts lost, repeated, held back and replaced by another process's hints, right or wrong.
+func garble(w *world, rnd *rand.Rand) {
 	var hold []func()
 	w.deliver = func(tell func(actors.Broadcast), b actors.Broadcast) {
 		switch rnd.IntN(9) {
@@ -65,6 +66,10 @@ func schedule(t *testing.T, w *world, rnd *rand.Rand) {
 			}
 		}
 	}
+}
+
+func schedule(t *testing.T, w *world, rnd *rand.Rand) {
+	garble(w, rnd)
 	ids := []string{"a", "b", "c"}
 	targets := []wire.Target{tN, tM, tGreeting, tStaff, tList, tTasks, tParent}
 	h := open(t, w)

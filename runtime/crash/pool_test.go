@@ -256,25 +256,31 @@ func TestD36StormOfCancelledCallersOnAPool(t *testing.T) {
 			if gaveUp.Load() == 0 || answered.Load() == 0 {
 				t.Error("nothing is shown")
 			}
-			v, err := look(t.Context(), d, address)
-			if err != nil {
-				t.Fatal(err)
-			}
-			unknown := 0
-			for _, m := range v.Messages {
-				if _, ok := named.Load(m.ID); !ok && strings.Contains(m.Arguments, "slow") && m.Status == "live" {
-					unknown++
-				}
-			}
-			if unknown > 0 {
-				t.Errorf("%d messages are there of which no caller knows", unknown)
-			}
+			noneUnknown(t, d, address, &named)
 			if existed, err := typ.Ref("slow").Destroy(t.Context(), rt); !existed || err != nil {
 				t.Errorf("destroy: %v, %v", existed, err)
 			}
 		})
 		noMore(t)
 	})
+}
+
+// noneUnknown looks for messages that wait although no caller was told of them.
+func noneUnknown(t *testing.T, d *database, address string, named *sync.Map) {
+	t.Helper()
+	v, err := look(t.Context(), d, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unknown := 0
+	for _, m := range v.Messages {
+		if _, ok := named.Load(m.ID); !ok && strings.Contains(m.Arguments, "slow") && m.Status == "live" {
+			unknown++
+		}
+	}
+	if unknown > 0 {
+		t.Errorf("%d messages are there of which no caller knows", unknown)
+	}
 }
 
 // connections counts a database's connections at its server, but for the one that asks.

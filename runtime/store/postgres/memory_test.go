@@ -46,20 +46,7 @@ func (w *world) step(r *rand.Rand, n int) {
 	say := func(format string, args ...any) {
 		w.said = append(w.said, fmt.Sprintf("%d %s: ", n, owner)+fmt.Sprintf(format, args...))
 	}
-	switch r.IntN(80) {
-	case 0, 3:
-		o, err := s.Pause(w.t.Context(), store.Key{Type: "cart", ID: actor()}, r.IntN(2) == 0)
-		say("pause %s %v", o, err)
-		return
-	case 1:
-		d, err := s.Destroy(w.t.Context(), store.Key{Type: "cart", ID: actor()})
-		say("destroy %t %v", d.Existed, err)
-		return
-	case 2:
-		w.offset += aWhile / 2
-		for _, s := range w.stores {
-			s.Offset(w.offset)
-		}
+	if w.meddle(r, s, actor, say) {
 		return
 	}
 	f := &store.Flush{}
@@ -118,6 +105,26 @@ func (w *world) step(r *rand.Rand, n int) {
 		w.t.Fatal(err)
 	}
 	w.hear(p, f, say)
+}
+
+// meddle changes, now and then, what no flush does.
+func (w *world) meddle(r *rand.Rand, s opened, actor func() string, say func(string, ...any)) bool {
+	switch r.IntN(80) {
+	case 0, 3:
+		o, err := s.Pause(w.t.Context(), store.Key{Type: "cart", ID: actor()}, r.IntN(2) == 0)
+		say("pause %s %v", o, err)
+	case 1:
+		d, err := s.Destroy(w.t.Context(), store.Key{Type: "cart", ID: actor()})
+		say("destroy %t %v", d.Existed, err)
+	case 2:
+		w.offset += aWhile / 2
+		for _, s := range w.stores {
+			s.Offset(w.offset)
+		}
+	default:
+		return false
+	}
+	return true
 }
 
 // hear notes what a flush answered.
