@@ -115,21 +115,27 @@ func TestD04TextTheDatabaseCannotHold(t *testing.T) {
 				t.Fatal("the actor has not heard of each effect's failure")
 			}
 		}
-		b.atRestBut(t, 20*time.Second)
-		if n := b.number(t, "SELECT count(*) FROM lockstep_dead_letters"); n != letters {
-			t.Errorf("%d dead letters, want %d", n, letters)
-		}
-		if n := b.number(t, "SELECT count(*) FROM lockstep_messages WHERE status = 'live'"); n != 0 {
-			t.Errorf("%d messages have not ended", n)
-		}
-		texts := b.text(t, "SELECT error_text FROM lockstep_dead_letters")
-		if strings.Contains(texts, "\x00") || !utf8.ValidString(texts) || !strings.Contains(texts, "\uFFFD\uFFFD") {
-			t.Errorf("the texts are not cleaned: %q", texts)
-		}
-		if n := b.number(t, "SELECT count(*) FROM lockstep_messages WHERE status = 'dead' AND attempts BETWEEN 1 AND 2"); n != letters {
-			t.Errorf("%d dead messages have their attempts counted, want %d", n, letters)
-		}
+		wantLetters(t, b, letters)
 	})
+}
+
+// wantLetters compares what a database at rest holds with so many messages that have failed for good.
+func wantLetters(t *testing.T, b *base, letters int) {
+	t.Helper()
+	b.atRestBut(t, 20*time.Second)
+	if n := b.number(t, "SELECT count(*) FROM lockstep_dead_letters"); n != letters {
+		t.Errorf("%d dead letters, want %d", n, letters)
+	}
+	if n := b.number(t, "SELECT count(*) FROM lockstep_messages WHERE status = 'live'"); n != 0 {
+		t.Errorf("%d messages have not ended", n)
+	}
+	texts := b.text(t, "SELECT error_text FROM lockstep_dead_letters")
+	if strings.Contains(texts, "\x00") || !utf8.ValidString(texts) || !strings.Contains(texts, "\uFFFD\uFFFD") {
+		t.Errorf("the texts are not cleaned: %q", texts)
+	}
+	if n := b.number(t, "SELECT count(*) FROM lockstep_messages WHERE status = 'dead' AND attempts BETWEEN 1 AND 2"); n != letters {
+		t.Errorf("%d dead messages have their attempts counted, want %d", n, letters)
+	}
 }
 
 // atRestBut waits until nothing waits in a mailbox, whatever became of effects.
