@@ -230,6 +230,5 @@ func (c *conn) gone() {
 		c.leaveAll()
 	}
 	c.line.cut()
-	c.ws.CloseNow()
 	c.hub.remove(c)
 }

@@ -3,6 +3,7 @@ package realtime
 import (
 	"context"
 	"net/http"
+	goruntime "runtime"
 	"time"
 
 	"github.com/coder/websocket"
@@ -58,6 +59,7 @@ func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return // Accept has answered
 	}
 	c.line, c.link, c.ws = j.link, j.link, ws
+	goruntime.SetFinalizer(ws, nil) // which closes what was forgotten: nothing here is, and collecting garbage costs more with it
 	ws.SetReadLimit(wire.MaxFrameBytes)
 	c.greet()
 	switch {
@@ -117,6 +119,5 @@ func (c *conn) turnAway(code int, reason string) {
 			break
 		}
 	}
-	c.link.Conn.Close()
-	c.ws.CloseNow()
+	c.link.cut()
 }
