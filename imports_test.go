@@ -30,10 +30,11 @@ var arrows = map[string][]string{
 	"runtime/store/storetest": {"actors", "runtime/store"},
 	"runtime/benchtest":       {"actors", "runtime", "runtime/store"},
 	"runtime/runtimetest":     {"actors", "runtime", "runtime/store", "runtime/store/sqlite"},
-	"realtime":                {"actors", "realtime/wire"},
+	"realtime":                {"actors", "realtime/origin", "realtime/wire"},
+	"realtime/origin":         {},
 	"realtime/wire":           {"actors"},
 	"views":                   {"actors", "realtime/wire", "views/"},
-	"web":                     {"actors", "runtime", "runtime/store", "realtime", "realtime/wire", "views", "static", "web/"},
+	"web":                     {"actors", "runtime", "runtime/store", "realtime", "realtime/origin", "realtime/wire", "views", "static", "web/"},
 	"web/webtest":             {"realtime/wire", "web"}, // a page without a browser: it speaks the protocol and links no database
 	"metrics":                 {"runtime"},
 	"static":                  {},

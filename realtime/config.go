@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lockstep-go/lockstep/actors"
+	"github.com/lockstep-go/lockstep/realtime/origin"
 	"github.com/lockstep-go/lockstep/realtime/wire"
 )
 
@@ -89,7 +90,7 @@ func New(c Config) (*Hub, error) {
 			wrong = append(wrong, fmt.Errorf("realtime: Config.%s is %d, must be positive", limit.name, limit.value))
 		}
 	}
-	origins, err := parseOrigins(c.Origins)
+	origins, err := origin.ParseSet("realtime: Config.Origins", c.Origins)
 	if err != nil {
 		wrong = append(wrong, err)
 	}

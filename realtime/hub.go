@@ -14,6 +14,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/lockstep-go/lockstep/actors"
+	"github.com/lockstep-go/lockstep/realtime/origin"
 	"github.com/lockstep-go/lockstep/realtime/wire"
 )
 
@@ -22,7 +23,7 @@ type Hub struct {
 	cfg     Config
 	log     *slog.Logger
 	meter   Metrics
-	origins origins
+	origins origin.Set
 	policy  SubscribeFunc // all middleware around the policies
 
 	base       context.Context // of reads and shared renders: nothing of any viewer; ends when the hub has ended
@@ -63,7 +64,7 @@ const (
 	ended                 // no goroutine is started any more
 )
 
-func newHub(c Config, o origins) *Hub {
+func newHub(c Config, o origin.Set) *Hub {
 	h := &Hub{
 		cfg: c, log: c.Logger, meter: c.Metrics, origins: o,
 		resyncs: make(chan struct{}, c.Resyncs), pushes: make(chan struct{}, 2*c.Resyncs),

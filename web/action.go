@@ -96,7 +96,7 @@ func (p *post) admit() bool {
 	case p.r.Method != http.MethodPost:
 		p.live.fail(p.w, p.r, made(http.StatusMethodNotAllowed, CodeMethod, nil))
 		return false
-	case !p.live.origins.ours(p.r):
+	case !ours(p.live.origins, p.r):
 		p.live.log.Warn("refused a form from a foreign origin", "origin", clip(p.r.Header.Get("Origin")), "host", clip(p.r.Host),
 			"site", clip(p.r.Header.Get("Sec-Fetch-Site")), "setting", "web.Config.Origins")
 		p.live.fail(p.w, p.r, made(http.StatusForbidden, CodeForeign, nil))

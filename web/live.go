@@ -19,6 +19,7 @@ import (
 
 	"github.com/lockstep-go/lockstep/actors"
 	"github.com/lockstep-go/lockstep/realtime"
+	"github.com/lockstep-go/lockstep/realtime/origin"
 	"github.com/lockstep-go/lockstep/realtime/wire"
 	"github.com/lockstep-go/lockstep/static"
 	"github.com/lockstep-go/lockstep/views"
@@ -102,7 +103,7 @@ type Live struct {
 	log     *slog.Logger
 	sealer  *wire.Sealer
 	hub     *realtime.Hub
-	origins origins
+	origins origin.Set
 	static  string // address of the browser client's files
 }
 
@@ -126,7 +127,7 @@ func New(rt Runtime, cfg Config) (*Live, error) {
 	if l.cfg.Build == "" {
 		l.cfg.Build, errs[1] = executable()
 	}
-	l.origins, errs[2] = parseOrigins(cfg.Origins)
+	l.origins, errs[2] = origin.ParseSet("Config.Origins", cfg.Origins)
 	l.sealer, errs[3] = wire.NewSealer(cfg.Keys, cfg.TokenAge, cfg.TokenGrace)
 	if cfg.TokenAge < 0 || cfg.TokenGrace < 0 || cfg.Shutdown < 0 || cfg.MaxBody < 0 {
 		errs[5] = errors.New("Config.TokenAge, TokenGrace, Shutdown and MaxBody must not be negative")

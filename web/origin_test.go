@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+
+	"github.com/lockstep-go/lockstep/realtime/origin"
 )
 
 // R38: who counts as one of our pages, in any spelling of the public origin.
@@ -44,7 +46,7 @@ func TestR38Origins(t *testing.T) {
 		{name: "a document from a browser without origin", host: "shop.example", typ: "application/json", site: "cross-site"},
 		{name: "a form that claims to be text", host: "shop.example", typ: "text/plain"},
 	} {
-		set, err := parseOrigins(tc.listed)
+		set, err := origin.ParseSet("Origins", tc.listed)
 		if err != nil {
 			t.Fatalf("%s: %v", tc.name, err)
 		}
@@ -56,18 +58,18 @@ func TestR38Origins(t *testing.T) {
 				r.Header.Set(k, v)
 			}
 		}
-		if got := set.ours(r); got != tc.ours {
+		if got := ours(set, r); got != tc.ours {
 			t.Errorf("%s: ours = %v, want %v", tc.name, got, tc.ours)
 		}
 		if tc.origin != "" {
 			r.Header.Add("Origin", tc.origin)
-			if set.ours(r) {
+			if ours(set, r) {
 				t.Errorf("%s: two Origin headers are taken", tc.name)
 			}
 		}
 	}
 	for _, bad := range []string{"", "https://", "*", "https://*.example", "https://shop.example/path", "ftp://shop.example", "https://u@shop.example"} {
-		if _, err := parseOrigins([]string{bad}); err == nil {
+		if _, err := origin.ParseSet("Origins", []string{bad}); err == nil {
 			t.Errorf("Origins takes %q", bad)
 		}
 	}
