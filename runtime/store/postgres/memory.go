@@ -198,6 +198,13 @@ func (m *memory) read(now int64) {
 	}
 }
 
+// unread forgets what was read of a clock that was moved.
+func (m *memory) unread() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.reading = 0
+}
+
 // now is where the database's clock must be, or a little less; 0 where it was never read.
 func (m *memory) now() int64 {
 	m.mu.Lock()

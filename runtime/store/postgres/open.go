@@ -223,7 +223,11 @@ func (s *Store) Now(ctx context.Context) (time.Time, error) {
 }
 
 // Offset moves the clock as this store sees it: tests only.
-func (s *Store) Offset(d time.Duration) { s.offset.Store(int64(d / time.Microsecond)) }
+func (s *Store) Offset(d time.Duration) {
+	if by := d.Microseconds(); s.offset.Swap(by) != by {
+		s.memory.unread()
+	}
+}
 
 // Stats counts what went to the database since it was opened; BEGIN and COMMIT are statements too.
 func (s *Store) Stats() store.Stats {
