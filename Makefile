@@ -21,7 +21,7 @@ crash: ## kill and stop worker processes at every point in turn and then for CRA
 full: CRASH = 1h
 full: FUZZTIME = 10m
 full: ## a night's work: every case at the size it states, CRASH on each database, each fuzz target for FUZZTIME
-	LOCKSTEP_TEST_FULL=1 go test -count=1 -timeout 0 ./...
+	LOCKSTEP_TEST_FULL=1 go test -p 1 -count=1 -timeout 0 ./...
 	$(MAKE) crash CRASH=$(CRASH) CRASH_ON="$(CRASH_ON)"
 	$(MAKE) fuzz FUZZTIME=$(FUZZTIME)
 
