@@ -39,7 +39,7 @@ func role(ctx context.Context, args []string) error {
 }
 
 var (
-	full  = plan{conns: []int{1000, 5000}, sizes: []int{300, 3000}, single: 40_000, burst: 300_000, atLeast: 8, storms: 6, rounds: 1}
+	full  = plan{conns: []int{1000, 5000}, sizes: []int{300, 3000}, single: 40_000, burst: 300_000, atLeast: 8, storms: 2, rounds: 3}
 	quick = plan{conns: []int{500}, sizes: []int{300, 3000}, single: 5_000, burst: 50_000, atLeast: 4, storms: 1, rounds: 1}
 )
 
