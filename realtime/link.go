@@ -123,10 +123,13 @@ func switching(h http.Header) []byte {
 	}
 	b := bytes.NewBuffer(make([]byte, 0, size))
 	b.WriteString(first)
-	h.Write(b) // a Buffer takes everything
+	h.WriteSubset(b, bodily) // a Buffer takes everything
 	b.WriteString(last)
 	return b.Bytes()
 }
+
+// bodily are headers of answers that have a body, which middleware may have expected.
+var bodily = map[string]bool{"Content-Length": true, "Transfer-Encoding": true}
 
 // hijack asks each ResponseWriter around the server's for the connection, from the outermost in: some wrappers can pass on
 // only what they wrap themselves.
