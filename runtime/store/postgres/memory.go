@@ -198,7 +198,7 @@ func (m *memory) read(now int64) {
 	}
 }
 
-// unread forgets what was read of a clock that was moved.
+// unread forgets what was read of a clock that may have been set.
 func (m *memory) unread() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -241,6 +241,7 @@ func (s *Store) flushKnown(ctx context.Context, f *store.Flush) (done bool, err 
 		s.memory.inDoubt(d)
 		err = fmt.Errorf("%w: %w", store.ErrTransient, err)
 	case err != nil && (errors.Is(err, errUnknown) || culprit(err) || stale(err)):
+		s.memory.unread() // it may have been the clock: what is done instead reads it
 		return false, nil
 	}
 	return true, translate("flush", err)

@@ -278,7 +278,7 @@ func TestG27NewsOfAnotherOwnerAreAbsorbed(t *testing.T) {
 // A clock that is not where this process expects it, as after a failover, is read again.
 func TestAnUnexpectedClock(t *testing.T) {
 	s := openNew(t, lax)
-	for _, by := range []time.Duration{0, time.Hour, -time.Hour} {
+	for _, by := range []time.Duration{0, time.Hour, -time.Hour, time.Second / 2, -time.Second / 2} {
 		list := []*warmActor{{key: store.Key{Type: "cart", ID: by.String()}}}
 		enqueues(t, list, &store.Flush{}, flusher(t, s))
 		flusher(t, s)(commits(list))
