@@ -220,13 +220,13 @@ func (deflated) Serialize(src any) ([]byte, error) {
 }
 
 func (deflated) Deserialize(src []byte, dst any) error {
-	deflated, is := bytes.CutPrefix(src, []byte{deflatedMark})
+	packed, is := bytes.CutPrefix(src, []byte{deflatedMark})
 	if !is {
 		return readPayload(src, dst.(*payload))
 	}
 	i := inflaters.Get().(*inflater)
 	defer inflaters.Put(i)
-	i.src.Reset(deflated)
+	i.src.Reset(packed)
 	if err := i.flate.(flate.Resetter).Reset(&i.src, nil); err != nil {
 		return err
 	}
